@@ -164,4 +164,14 @@ hipError_t hipDeviceSynchronize() {
   return hipSuccess;
 }
 
+hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t*, void*) {
+  return rt::fault(hipErrorNotSupported, "hipIpcGetMemHandle: one process has the device");
+}
+hipError_t hipIpcOpenMemHandle(void**, hipIpcMemHandle_t, unsigned) {
+  return rt::fault(hipErrorNotSupported, "hipIpcOpenMemHandle: one process has the device");
+}
+hipError_t hipIpcCloseMemHandle(void*) {
+  return rt::fault(hipErrorNotSupported, "hipIpcCloseMemHandle: one process has the device");
+}
+
 }  // extern "C"

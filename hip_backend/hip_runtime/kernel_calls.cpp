@@ -10,13 +10,12 @@
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
+#include "hip_backend/hip_runtime/launch.hpp"
 #include "hip_backend/hip_runtime/print.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
 
 namespace mla::hip_runtime {
-namespace {
 
-// The size of an ELF file: its section headers stand at the end.
 std::size_t elf_size(const std::byte* image) {
   std::uint64_t sections = 0;
   std::uint16_t entry_size = 0, count = 0;
@@ -26,7 +25,6 @@ std::size_t elf_size(const std::byte* image) {
   return sections + std::size_t{entry_size} * count;
 }
 
-// What hipLaunchKernel gets: a pointer to each argument, in the order of the declaration.
 std::vector<std::byte> packed(const gfx::Kernel& kernel, void** arguments) {
   std::vector<std::byte> out(kernel.kernarg_size);
   for (const gfx::Argument& argument : kernel.arguments) {
@@ -36,13 +34,16 @@ std::vector<std::byte> packed(const gfx::Kernel& kernel, void** arguments) {
   return out;
 }
 
-hipError_t launch(const Function& function, dim3 grid, dim3 block, void** arguments,
-                  std::size_t lds) {
-  Runtime& r = runtime();
+const gfx::Kernel* kernel_of(const Function& function) {
   const gfx::Kernel* const kernel = function.object->kernel(function.name);
-  if (kernel == nullptr) {
-    return fault(hipErrorInvalidDeviceFunction, "there is no code for " + function.name);
-  }
+  if (kernel == nullptr)
+    fault(hipErrorInvalidDeviceFunction, "there is no code for " + function.name);
+  return kernel;
+}
+
+hipError_t launch(const Function& function, dim3 grid, dim3 block,
+                  std::span<const std::byte> kernarg, std::size_t dynamic_lds) {
+  Runtime& r = runtime();
   for (const std::uint32_t count : {grid.x, grid.y, grid.z, block.x, block.y, block.z}) {
     if (count != 0) continue;
     return fault(hipErrorInvalidConfiguration,
@@ -52,13 +53,12 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block, void** argume
   }
   if (const auto error = prepare_printing(*function.object))
     return fault(hipErrorOutOfMemory, function.name + ": " + error->message);
-  const auto kernarg = packed(*kernel, arguments);
   const auto report = gfx::run(*function.object,
                                {.kernel = function.name,
                                 .grid = {grid.x, grid.y, grid.z},
                                 .block = {block.x, block.y, block.z},
                                 .kernarg = kernarg,
-                                .dynamic_lds = static_cast<std::uint32_t>(lds),
+                                .dynamic_lds = static_cast<std::uint32_t>(dynamic_lds),
                                 .options = r.device.options},
                                r.memory);
   const Printed printed = take_printed();
@@ -74,7 +74,6 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block, void** argume
   return keep(report->faults.empty() ? hipSuccess : hipErrorLaunchFailure);
 }
 
-}  // namespace
 }  // namespace mla::hip_runtime
 
 namespace rt = mla::hip_runtime;
@@ -131,7 +130,25 @@ hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arg
     return rt::fault(hipErrorInvalidDeviceFunction,
                      "a kernel was launched that no code object registered");
   }
-  return rt::launch(found->second, grid, block, arguments, dynamic_lds);
+  const auto* const code = rt::kernel_of(found->second);
+  if (code == nullptr) return rt::runtime().last;
+  return rt::launch(found->second, grid, block, rt::packed(*code, arguments), dynamic_lds);
+}
+hipError_t hipLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                      unsigned dynamic_lds, hipStream_t stream) {
+  int fitting = 0;
+  const auto threads = static_cast<int>(block.x * block.y * block.z);
+  const hipError_t unknown =
+      hipOccupancyMaxActiveBlocksPerMultiprocessor(&fitting, kernel, threads, dynamic_lds);
+  if (unknown != hipSuccess) return unknown;
+  const auto blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  const auto most =
+      static_cast<std::uint64_t>(fitting) * static_cast<std::uint64_t>(rt::runtime().device.units);
+  if (blocks > most)
+    return rt::fault(hipErrorCooperativeLaunchTooLarge,
+                     mla::say("hipLaunchCooperativeKernel: ", blocks, " blocks of ", threads,
+                              " threads; ", most, " fit on the device at once"));
+  return hipLaunchKernel(kernel, grid, block, arguments, dynamic_lds, stream);
 }
 
 }  // extern "C"

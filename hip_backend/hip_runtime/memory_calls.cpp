@@ -52,6 +52,8 @@ Side side_of(const void* pointer, std::size_t bytes) {
   Side side = side_in(*runtime().memory.ranges(), pointer, bytes);
   for (const auto& object : runtime().objects)  // its variables
     if (side == Side::host) side = side_in(object->ranges(), pointer, bytes);
+  for (const auto& module : runtime().modules)
+    if (side == Side::host) side = side_in(module->object.ranges(), pointer, bytes);
   return side;
 }
 
@@ -240,6 +242,21 @@ hipError_t hipMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, 
                                hipMemcpyKind) {
   const std::byte* const from = rt::in_variable(symbol, offset, bytes);
   return from == nullptr ? rt::runtime().last : rt::copy(to, from, bytes, hipMemcpyDefault);
+}
+
+hipError_t hipPointerGetAttribute(void* value, hipPointer_attribute attribute,
+                                  hipDeviceptr_t pointer) {
+  if (value == nullptr) return rt::keep(hipErrorInvalidValue);
+  if (attribute != HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR)
+    return rt::fault(hipErrorNotSupported,
+                     mla::say("hipPointerGetAttribute: attribute ", static_cast<int>(attribute),
+                              " has no answer on the emulated device"));
+  const auto ranges = rt::runtime().memory.ranges();
+  const auto* const range =
+      mla::gfx::find_range(*ranges, reinterpret_cast<std::uint64_t>(pointer), 1);
+  if (range == nullptr) return rt::keep(hipErrorInvalidValue);
+  *static_cast<void**>(value) = reinterpret_cast<void*>(range->base);
+  return hipSuccess;
 }
 
 }  // extern "C"

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kSimds = 4, kMostWaves = 8, kRegisters = 512, kRegisterBlock = 8, kLanes = 64;
 
-const gfx::Kernel* kernel_of(const void* stub) {
+const gfx::Kernel* registered_kernel(const void* stub) {
   const auto found = runtime().functions.find(stub);
   const gfx::Kernel* const kernel = found == runtime().functions.end()
                                         ? nullptr
@@ -48,7 +48,7 @@ extern "C" {
 
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* stub,
                                                         int block_size, std::size_t dynamic_lds) {
-  const auto* const kernel = rt::kernel_of(stub);
+  const auto* const kernel = rt::registered_kernel(stub);
   if (kernel == nullptr) return rt::runtime().last;
   if (blocks == nullptr || block_size < 1 || block_size > rt::most_threads(*kernel))
     return rt::keep(hipErrorInvalidValue);
@@ -57,7 +57,7 @@ hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*
 // The block with the most threads on a compute unit, and of several the largest.
 hipError_t hipOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, const void* stub,
                                              std::size_t dynamic_lds, int block_limit) {
-  const auto* const kernel = rt::kernel_of(stub);
+  const auto* const kernel = rt::registered_kernel(stub);
   if (kernel == nullptr) return rt::runtime().last;
   if (grid_size == nullptr || block_size == nullptr || block_limit < 0)
     return rt::keep(hipErrorInvalidValue);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,12 @@ struct Function {
   std::string name;
 };
 
+// What hipModuleLoad() gave out, and the functions that were asked for.
+struct Module {
+  gfx::CodeObject object;
+  std::map<std::string, Function> functions;
+};
+
 struct Configuration {
   dim3 grid, block;
   std::size_t lds = 0;
@@ -28,6 +35,7 @@ struct Runtime {
   Runtime();   // with every check if MLA_HIP_CHECKS is set
   ~Runtime();  // says on stderr what take_launched() was not asked for
   std::vector<std::unique_ptr<gfx::CodeObject>> objects;
+  std::vector<std::unique_ptr<Module>> modules;
   std::map<const void*, Function> functions;              // by the address of the host's stub
   std::map<const void*, std::span<std::byte>> variables;  // by the address of the host's shadow
   gfx::Memory memory;
@@ -36,9 +44,13 @@ struct Runtime {
   unsigned flags = 0;           // of hipSetDeviceFlags()
   Configuration configuration;  // between the push of <<<>>> and the pop of the stub
   hipError_t last = hipSuccess;
-  [[nodiscard]] bool is_gfx950() const {
-    return !objects.empty() && objects.front()->arch() == gfx::Arch::gfx950;
+  // That of the first code object; nothing before there is one.
+  [[nodiscard]] std::optional<gfx::Arch> arch() const {
+    if (!objects.empty()) return objects.front()->arch();
+    if (!modules.empty()) return modules.front()->object.arch();
+    return std::nullopt;
   }
+  [[nodiscard]] bool is_gfx950() const { return arch() == gfx::Arch::gfx950; }
 };
 
 // Programs register their code before main(): built at the first use.

@@ -96,6 +96,8 @@ class coalesced_group {
   }
   __device__ int any(int condition) const { return (__ballot(condition) & lanes_) != 0; }
   __device__ int all(int condition) const { return (__ballot(condition == 0) & lanes_) == 0; }
+  // A bit for each lane of the wave that belongs to the group.
+  __device__ mla::Mask lanes() const { return lanes_; }
 
  private:
   __device__ int lane_of(unsigned rank) const {
@@ -150,6 +152,10 @@ class thread_block_tile {
     const unsigned first = static_cast<unsigned>(mla_hip::lane()) & ~(count - 1);
     return __match_any(value) >> first & all_ranks();
   }
+  __device__ static mla::Mask lanes() {
+    const unsigned first = static_cast<unsigned>(mla_hip::lane()) & ~(count - 1);
+    return all_ranks() << first & __activemask();
+  }
 
  private:
   __device__ static constexpr mla::Mask all_ranks() {
@@ -167,10 +173,38 @@ __device__ inline coalesced_group tiled_partition(const thread_block&, unsigned 
   const mla::Mask ranks = count >= 64 ? ~0ULL : (1ULL << count) - 1;
   return coalesced_group((ranks << first) & __activemask());
 }
+// Those of the group for whose condition is the caller's.
 template <class Group>
-__device__ inline coalesced_group binary_partition(const Group&, bool condition) {
-  return coalesced_group(__match_any(static_cast<int>(condition)));
+__device__ inline coalesced_group binary_partition(const Group& group, bool condition) {
+  const mla::Mask yes = __ballot(condition);
+  return coalesced_group((condition ? yes : ~yes) & group.lanes());
 }
+
+// Any of the groups above, for functions that take whichever their caller has.
+class thread_group {
+ public:
+  __device__ thread_group(const thread_block& block)
+      : size_(block.size()), rank_(block.thread_rank()), whole_block_(true) {}
+  __device__ thread_group(const coalesced_group& group)
+      : size_(group.size()), rank_(group.thread_rank()) {}
+  template <unsigned count, class Parent>
+  __device__ thread_group(const thread_block_tile<count, Parent>& tile)
+      : size_(count), rank_(tile.thread_rank()) {}
+  __device__ unsigned size() const { return size_; }
+  __device__ unsigned num_threads() const { return size_; }
+  __device__ unsigned thread_rank() const { return rank_; }
+  __device__ bool is_valid() const { return true; }
+  __device__ void sync() const {
+    if (whole_block_)
+      __syncthreads();
+    else
+      __syncwarp();
+  }
+
+ private:
+  unsigned size_, rank_;
+  bool whole_block_ = false;
+};
 
 template <class T>
 struct plus {

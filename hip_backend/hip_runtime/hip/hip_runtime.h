@@ -120,18 +120,30 @@ hipError_t hipOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, co
                                              std::size_t dynamic_lds, int block_limit);
 hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                            std::size_t dynamic_lds, hipStream_t stream);
-// Declared for headers that mention them; a program that calls one does not link.
-hipError_t hipPointerGetAttribute(void*, hipPointer_attribute, hipDeviceptr_t);
-hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t*, void*);
-hipError_t hipIpcOpenMemHandle(void**, hipIpcMemHandle_t, unsigned);
-hipError_t hipIpcCloseMemHandle(void*);
-hipError_t hipModuleLoad(hipModule_t*, const char*);
-hipError_t hipModuleLoadData(hipModule_t*, const void*);
-hipError_t hipModuleUnload(hipModule_t);
-hipError_t hipModuleGetFunction(hipFunction_t*, hipModule_t, const char*);
-hipError_t hipModuleLaunchKernel(hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                 unsigned, unsigned, hipStream_t, void**, void**);
-hipError_t hipGetFuncBySymbol(hipFunction_t*, const void*);
+// Of a grid that fits on the device at once; else hipErrorCooperativeLaunchTooLarge. Its workgroups
+// cannot wait for each other: grid_group::sync() does not compile.
+hipError_t hipLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                      unsigned dynamic_lds, hipStream_t stream);
+// Code objects and clang's bundles of them, for the architecture of the program's own code.
+hipError_t hipModuleLoad(hipModule_t* module, const char* path);
+hipError_t hipModuleLoadData(hipModule_t* module, const void* image);
+hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* image, unsigned options,
+                               hipJitOption* names, void** values);
+hipError_t hipModuleUnload(hipModule_t module);
+hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* name);
+hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, std::size_t* bytes, hipModule_t module,
+                              const char* name);
+hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y,
+                                 unsigned grid_z, unsigned block_x, unsigned block_y,
+                                 unsigned block_z, unsigned dynamic_lds, hipStream_t stream,
+                                 void** arguments, void** extra);
+hipError_t hipGetFuncBySymbol(hipFunction_t* function, const void* symbol);
+hipError_t hipPointerGetAttribute(void* value, hipPointer_attribute attribute,
+                                  hipDeviceptr_t pointer);
+// One process has the device: hipErrorNotSupported.
+hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* handle, void* pointer);
+hipError_t hipIpcOpenMemHandle(void** pointer, hipIpcMemHandle_t handle, unsigned flags);
+hipError_t hipIpcCloseMemHandle(void* pointer);
 // What clang makes of `kernel<<<grid, block, lds, stream>>>(...)`.
 hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, std::size_t lds = 0,
                                       hipStream_t stream = nullptr);
@@ -153,6 +165,12 @@ hipError_t hipHostMalloc(T** pointer, std::size_t bytes, unsigned flags = 0) {
 template <class T>
 hipError_t hipMallocManaged(T** pointer, std::size_t bytes, unsigned flags = 1) {
   return hipMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags);
+}
+template <class Kernel>
+hipError_t hipLaunchCooperativeKernel(Kernel kernel, dim3 grid, dim3 block, void** arguments,
+                                      unsigned dynamic_lds, hipStream_t stream) {
+  return hipLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments,
+                                    dynamic_lds, stream);
 }
 // A variable is named by itself, as in HIP: what these get is its shadow on the host.
 #define HIP_SYMBOL(variable) variable

@@ -12,41 +12,45 @@
 #endif
 
 // Name, number, and the text of hipGetErrorString.
-#define MLA_HIP_ERRORS(error)                                                                   \
-  error(hipSuccess, 0, "no error") error(hipErrorInvalidValue, 1, "invalid argument") error(    \
-      hipErrorOutOfMemory, 2, "out of memory") error(hipErrorNotInitialized, 3,                 \
-                                                     "initialization error")                    \
-      error(hipErrorInvalidConfiguration, 9, "invalid configuration argument") error(           \
-          hipErrorInvalidPitchValue, 12,                                                        \
-          "invalid pitch argument") error(hipErrorInvalidSymbol, 13, "invalid device symbol")   \
-          error(hipErrorInvalidDevicePointer, 17, "invalid device pointer") error(              \
-              hipErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")          \
-              error(hipErrorInvalidDeviceFunction, 98, "invalid device function") error(        \
-                  hipErrorNoDevice, 100,                                                        \
-                  "no ROCm-capable device is detected") error(hipErrorInvalidDevice, 101,       \
-                                                              "invalid device ordinal")         \
-                  error(hipErrorInvalidImage, 200, "device kernel image is invalid") error(     \
-                      hipErrorFileNotFound, 301,                                                \
-                      "file not found") error(hipErrorInvalidHandle, 400,                       \
-                                              "invalid resource handle")                        \
-                      error(hipErrorNotFound, 500, "named symbol not found") error(             \
-                          hipErrorNotReady, 600,                                                \
-                          "device not ready") error(hipErrorIllegalAddress, 700,                \
-                                                    "an illegal memory access was encountered") \
-                          error(hipErrorPeerAccessAlreadyEnabled, 704,                          \
-                                "peer access is already enabled")                               \
-                              error(hipErrorPeerAccessNotEnabled, 705,                          \
-                                    "peer access has not been enabled")                         \
-                                  error(hipErrorAssert, 710, "device-side assert triggered")    \
-                                      error(hipErrorHostMemoryAlreadyRegistered, 712,           \
-                                            "memory is mapped already")                         \
-                                          error(hipErrorHostMemoryNotRegistered, 713,           \
-                                                "pointer does not correspond to registered")    \
-                                              error(hipErrorLaunchFailure, 719,                 \
-                                                    "a kernel did what no kernel may do")       \
-                                                  error(hipErrorNotSupported, 801,              \
-                                                        "not supported on the emulated device") \
-                                                      error(hipErrorUnknown, 999, "unknown error")
+#define MLA_HIP_ERRORS(error)                                                                     \
+  error(hipSuccess, 0, "no error") error(hipErrorInvalidValue, 1, "invalid argument") error(      \
+      hipErrorOutOfMemory, 2, "out of memory") error(hipErrorNotInitialized, 3,                   \
+                                                     "initialization error")                      \
+      error(hipErrorInvalidConfiguration, 9, "invalid configuration argument") error(             \
+          hipErrorInvalidPitchValue, 12,                                                          \
+          "invalid pitch argument") error(hipErrorInvalidSymbol, 13, "invalid device symbol")     \
+          error(hipErrorInvalidDevicePointer, 17, "invalid device pointer") error(                \
+              hipErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")            \
+              error(hipErrorInvalidDeviceFunction, 98, "invalid device function") error(          \
+                  hipErrorNoDevice, 100,                                                          \
+                  "no ROCm-capable device is detected") error(hipErrorInvalidDevice, 101,         \
+                                                              "invalid device ordinal")           \
+                  error(hipErrorInvalidImage, 200, "device kernel image is invalid") error(       \
+                      hipErrorFileNotFound, 301,                                                  \
+                      "file not found") error(hipErrorInvalidHandle, 400,                         \
+                                              "invalid resource handle")                          \
+                      error(hipErrorNotFound, 500, "named symbol not found") error(               \
+                          hipErrorNotReady, 600,                                                  \
+                          "device not ready") error(hipErrorIllegalAddress, 700,                  \
+                                                    "an illegal memory access was encountered")   \
+                          error(hipErrorPeerAccessAlreadyEnabled, 704,                            \
+                                "peer access is already enabled")                                 \
+                              error(hipErrorPeerAccessNotEnabled, 705,                            \
+                                    "peer access has not been enabled")                           \
+                                  error(hipErrorAssert, 710, "device-side assert triggered")      \
+                                      error(hipErrorHostMemoryAlreadyRegistered, 712,             \
+                                            "memory is mapped already")                           \
+                                          error(hipErrorHostMemoryNotRegistered, 713,             \
+                                                "pointer does not correspond to registered")      \
+                                              error(hipErrorLaunchFailure, 719,                   \
+                                                    "a kernel did what no kernel may do")         \
+                                                  error(hipErrorCooperativeLaunchTooLarge, 720,   \
+                                                        "more blocks than fit on the device")     \
+                                                      error(                                      \
+                                                          hipErrorNotSupported, 801,              \
+                                                          "not supported on the emulated device") \
+                                                          error(hipErrorUnknown, 999,             \
+                                                                "unknown error")
 
 enum hipError_t : int {
 #define MLA_ENUMERATOR(name, number, text) name = number,
@@ -138,6 +142,7 @@ using hipStream_t = struct ihipStream_t*;
 using hipEvent_t = struct ihipEvent_t*;
 using hipModule_t = struct ihipModule_t*;
 using hipFunction_t = struct ihipModuleSymbol_t*;
+enum hipJitOption : int;
 struct hipIpcMemHandle_t {
   char reserved[64];
 };

@@ -22,6 +22,11 @@ __device__ inline void reverse(float* numbers) {
 extern "C" __global__ void __launch_bounds__(64) one_bound_kernel(float* numbers) {
   reverse(numbers);
 }
+// What a test loads as a module.
+extern "C" __device__ std::int32_t module_offset = 5;
+extern "C" __global__ void module_kernel(std::int32_t* out, std::int32_t factor) {
+  out[threadIdx.x] = factor * static_cast<std::int32_t>(threadIdx.x) + module_offset;
+}
 extern "C" __global__ void __launch_bounds__(64, 8) two_bounds_kernel(float* numbers) {
   reverse(numbers);
 }
@@ -235,6 +240,14 @@ hipError_t write_to_freed() {
   (void)hipFree(freed);
   past_the_end_kernel<<<1, 1>>>(freed, 0);
   return hipGetLastError();
+}
+
+hipError_t launch_together(unsigned blocks) {
+  const Words out(64);
+  std::int32_t* words = out;
+  std::int32_t factor = 3;
+  void* arguments[] = {&words, &factor};
+  return hipLaunchCooperativeKernel(module_kernel, blocks, 64, arguments, 0, nullptr);
 }
 
 hipError_t free_a_stranger() {

@@ -33,6 +33,8 @@ std::size_t variable_size();
 hipError_t size_of_a_stranger();
 // Launches a kernel that does not end.
 void spin();
+// Launches so many blocks of 64 threads that all are on the device at once.
+hipError_t launch_together(unsigned blocks);
 // Launches nothing in a grid without blocks.
 hipError_t launch_no_blocks();
 // HIP's count of workgroups of 256 threads on a compute unit: of a kernel without LDS, and with so

@@ -9,15 +9,35 @@ namespace {
 
 namespace cg = cooperative_groups;
 
-enum Group { block, tile, tile_votes, partition, coalesced, coalesced_shuffles, reduction, groups };
+enum Group {
+  block,
+  tile,
+  tile_votes,
+  partition,
+  any_group,
+  coalesced,
+  coalesced_shuffles,
+  reduction,
+  groups
+};
 const char* const names[] = {"thread_block",
                              "thread_block_tile",
                              "votes of a tile",
                              "partitions at run time",
+                             "thread_group",
                              "coalesced_threads",
                              "shuffles of coalesced_threads",
                              "reduce"};
 static_assert(sizeof names / sizeof *names == groups);
+
+// The rank of the last thread, which it writes and all read.
+__device__ unsigned last_of(cg::thread_group group, unsigned* place) {
+  if (group.thread_rank() + 1 == group.size()) *place = group.thread_rank();
+  group.sync();
+  const unsigned last = *place;
+  group.sync();
+  return last;
+}
 
 __global__ void groups_kernel(unsigned* wrong) {
   const auto expect = [wrong](int group, bool right) {
@@ -44,7 +64,12 @@ __global__ void groups_kernel(unsigned* wrong) {
   expect(partition, of_8.size() == 8 && of_8.thread_rank() == self % 8 &&
                         of_8.shfl(self, 2) == self / 8 * 8 + 2);
   const auto thirds = cg::binary_partition(of_16, self % 4 == 0);
-  expect(partition, thirds.size() == (self % 4 == 0 ? 16 : 48));
+  expect(partition, thirds.size() == (self % 4 == 0 ? 4 : 12));
+  expect(partition,
+         thirds.thread_rank() == (self % 4 == 0 ? self % 16 / 4 : self % 16 - self % 16 / 4 - 1));
+  seen[self] = 0;
+  expect(any_group, last_of(whole, seen) == 127 && thirds.any(true) &&
+                        last_of(of_16, seen + self / 16 * 16) == 15);
   expect(reduction, cg::reduce(of_16, self % 16, cg::plus<unsigned>()) == 120 &&
                         cg::reduce(of_16, self, cg::greater<unsigned>()) == self / 16 * 16 + 15);
   if (self % 3 == 1) {

@@ -1,0 +1,27 @@
+// Launches of a kernel, whoever names it. Private to hip_runtime.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "hip_backend/hip_runtime/state.hpp"
+
+namespace mla::hip_runtime {
+
+// The size of an ELF file: its section headers stand at the end.
+std::size_t elf_size(const std::byte* image);
+
+// The block of arguments that a kernel reads, from a pointer to each argument, in the order of the
+// declaration.
+std::vector<std::byte> packed(const gfx::Kernel& kernel, void** arguments);
+
+// The kernel of a function; null after a fault that names what is not there.
+const gfx::Kernel* kernel_of(const Function& function);
+
+// Runs the kernel to its end. `kernarg` is at least what the kernel's metadata say. Fails: with
+// what the kernel did wrong, which take_launched() has as a sentence.
+hipError_t launch(const Function& function, dim3 grid, dim3 block,
+                  std::span<const std::byte> kernarg, std::size_t dynamic_lds);
+
+}  // namespace mla::hip_runtime

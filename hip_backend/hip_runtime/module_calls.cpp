@@ -1,0 +1,160 @@
+// Modules: code objects that a program loads itself, from a file or from memory, and functions that
+// it launches by their handle. A handle is the address of a Module or Function of ours; any other
+// pointer is refused.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+#include "core/say.hpp"
+#include "hip_backend/hip_runtime/bundle.hpp"
+#include "hip_backend/hip_runtime/launch.hpp"
+
+namespace rt = mla::hip_runtime;
+
+namespace mla::hip_runtime {
+namespace {
+
+Module* module_of(const char* call, hipModule_t handle) {
+  auto& modules = runtime().modules;
+  const auto found = std::find_if(modules.begin(), modules.end(), [&](const auto& module) {
+    return reinterpret_cast<hipModule_t>(module.get()) == handle;
+  });
+  if (found != modules.end()) return found->get();
+  fault(hipErrorInvalidHandle, say(call, ": this is no module that is loaded"));
+  return nullptr;
+}
+
+hipFunction_t handle_of(const Function& function) {
+  return reinterpret_cast<hipFunction_t>(const_cast<Function*>(&function));
+}
+
+const Function* function_of(const char* call, hipFunction_t handle) {
+  for (const auto& [stub, function] : runtime().functions)
+    if (handle_of(function) == handle) return &function;
+  for (const auto& module : runtime().modules)
+    for (const auto& [name, function] : module->functions)
+      if (handle_of(function) == handle) return &function;
+  fault(hipErrorInvalidHandle, say(call, ": this is no function of a loaded module"));
+  return nullptr;
+}
+
+hipError_t load(const char* call, hipModule_t* module, std::span<const std::byte> image) {
+  if (module == nullptr) return keep(hipErrorInvalidValue);
+  auto object = gfx::load_code_object(image, {});
+  if (!object) return fault(hipErrorInvalidImage, say(call, ": ", object.error().message));
+  auto& modules = runtime().modules;
+  modules.push_back(std::make_unique<Module>(Module{std::move(*object), {}}));
+  *module = reinterpret_cast<hipModule_t>(modules.back().get());
+  return hipSuccess;
+}
+
+// The block of arguments that HIP_LAUNCH_PARAM_BUFFER_POINTER and _SIZE name; null if there is
+// none.
+const std::byte* buffer_of(void** extra, std::size_t& size) {
+  const std::byte* buffer = nullptr;
+  for (; extra != nullptr && *extra != HIP_LAUNCH_PARAM_END; extra += 2) {
+    if (*extra == HIP_LAUNCH_PARAM_BUFFER_POINTER)
+      buffer = static_cast<const std::byte*>(extra[1]);
+    else if (*extra == HIP_LAUNCH_PARAM_BUFFER_SIZE)
+      size = *static_cast<const std::size_t*>(extra[1]);
+    else
+      return nullptr;
+  }
+  return buffer;
+}
+
+}  // namespace
+}  // namespace mla::hip_runtime
+
+extern "C" {
+
+hipError_t hipModuleLoad(hipModule_t* module, const char* path) {
+  if (module == nullptr || path == nullptr) return rt::keep(hipErrorInvalidValue);
+  std::ifstream file(path, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file.is_open() || file.bad())
+    return rt::fault(hipErrorFileNotFound, mla::say("hipModuleLoad: cannot read '", path, "'"));
+  const auto image = rt::image_in(std::as_bytes(std::span(text)), rt::runtime().arch());
+  if (!image)
+    return rt::fault(hipErrorInvalidImage,
+                     mla::say("hipModuleLoad: '", path, "': ", image.error().message));
+  return rt::load("hipModuleLoad", module, *image);
+}
+// The image says how long it is.
+hipError_t hipModuleLoadData(hipModule_t* module, const void* data) {
+  if (module == nullptr || data == nullptr) return rt::keep(hipErrorInvalidValue);
+  const auto image = rt::image_at(static_cast<const std::byte*>(data), rt::runtime().arch());
+  if (!image) return rt::fault(hipErrorInvalidImage, "hipModuleLoadData: " + image.error().message);
+  return rt::load("hipModuleLoadData", module, *image);
+}
+hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* data, unsigned, hipJitOption*,
+                               void**) {
+  return hipModuleLoadData(module, data);
+}
+hipError_t hipModuleUnload(hipModule_t handle) {
+  const rt::Module* const module = rt::module_of("hipModuleUnload", handle);
+  if (module == nullptr) return rt::runtime().last;
+  std::erase_if(rt::runtime().modules, [&](const auto& m) { return m.get() == module; });
+  return hipSuccess;
+}
+hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t handle, const char* name) {
+  if (function == nullptr || name == nullptr) return rt::keep(hipErrorInvalidValue);
+  rt::Module* const module = rt::module_of("hipModuleGetFunction", handle);
+  if (module == nullptr) return rt::runtime().last;
+  if (module->object.kernel(name) == nullptr)
+    return rt::fault(hipErrorNotFound,
+                     mla::say("hipModuleGetFunction: the module has no kernel '", name, "'"));
+  const rt::Function wanted{&module->object, name};
+  *function = rt::handle_of(module->functions.try_emplace(name, wanted).first->second);
+  return hipSuccess;
+}
+hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, std::size_t* bytes, hipModule_t handle,
+                              const char* name) {
+  if (name == nullptr) return rt::keep(hipErrorInvalidValue);
+  const rt::Module* const module = rt::module_of("hipModuleGetGlobal", handle);
+  if (module == nullptr) return rt::runtime().last;
+  const auto variable = module->object.variable(name);
+  if (variable.empty())
+    return rt::fault(hipErrorNotFound,
+                     mla::say("hipModuleGetGlobal: the module has no variable '", name, "'"));
+  if (address != nullptr) *address = variable.data();
+  if (bytes != nullptr) *bytes = variable.size();
+  return hipSuccess;
+}
+hipError_t hipGetFuncBySymbol(hipFunction_t* function, const void* symbol) {
+  if (function == nullptr) return rt::keep(hipErrorInvalidValue);
+  const auto found = rt::runtime().functions.find(symbol);
+  if (found == rt::runtime().functions.end())
+    return rt::fault(hipErrorInvalidDeviceFunction,
+                     "hipGetFuncBySymbol: no code object registered this kernel");
+  *function = rt::handle_of(found->second);
+  return hipSuccess;
+}
+// The grid is in blocks. Arguments as for hipLaunchKernel(), or as one block in `extra`.
+hipError_t hipModuleLaunchKernel(hipFunction_t handle, unsigned grid_x, unsigned grid_y,
+                                 unsigned grid_z, unsigned block_x, unsigned block_y,
+                                 unsigned block_z, unsigned dynamic_lds, hipStream_t,
+                                 void** arguments, void** extra) {
+  const rt::Function* const function = rt::function_of("hipModuleLaunchKernel", handle);
+  if (function == nullptr) return rt::runtime().last;
+  const auto* const kernel = rt::kernel_of(*function);
+  if (kernel == nullptr) return rt::runtime().last;
+  std::size_t size = 0;
+  const std::byte* const buffer = rt::buffer_of(extra, size);
+  if ((arguments != nullptr) == (buffer != nullptr) && !kernel->arguments.empty())
+    return rt::fault(hipErrorInvalidValue,
+                     mla::say("hipModuleLaunchKernel: ", function->name,
+                              " needs its arguments once, as pointers or as one block"));
+  std::vector<std::byte> kernarg;
+  if (buffer != nullptr)
+    kernarg.assign(buffer, buffer + size);
+  else if (arguments != nullptr)
+    kernarg = rt::packed(*kernel, arguments);
+  return rt::launch(*function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, kernarg,
+                    dynamic_lds);
+}
+
+}  // extern "C"
