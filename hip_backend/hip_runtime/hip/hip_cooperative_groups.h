@@ -184,7 +184,7 @@ __device__ inline coalesced_group binary_partition(const Group& group, bool cond
 class thread_group {
  public:
   __device__ thread_group(const thread_block& block)
-      : size_(block.size()), rank_(block.thread_rank()), whole_block_(true) {}
+      : size_(block.size()), rank_(block.thread_rank()), whole_block_(1) {}
   __device__ thread_group(const coalesced_group& group)
       : size_(group.size()), rank_(group.thread_rank()) {}
   template <unsigned count, class Parent>
@@ -195,7 +195,7 @@ class thread_group {
   __device__ unsigned thread_rank() const { return rank_; }
   __device__ bool is_valid() const { return true; }
   __device__ void sync() const {
-    if (whole_block_)
+    if (whole_block_ != 0)
       __syncthreads();
     else
       __syncwarp();
@@ -203,7 +203,7 @@ class thread_group {
 
  private:
   unsigned size_, rank_;
-  bool whole_block_ = false;
+  unsigned whole_block_ = 0;  // no bool: padding is copied too, and is never written
 };
 
 template <class T>

@@ -273,6 +273,6 @@ assert verdicts == [("P05", "fail"), ("P12", "fail")], verdicts
 assert backend["failure"]["block"].startswith("FAIL "), backend
 assert backend["launches"], backend
 END
-try replay fixtures/bundles/kernel --json
+try replay "$root/fixtures/bundles/kernel" --json
 expect_exit 2
 expect_err '--json go with a case'

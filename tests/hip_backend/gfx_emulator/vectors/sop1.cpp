@@ -45,8 +45,9 @@ std::vector<Sop> unaries() {
   std::vector<Sop> out = {
       unary<u32>("s_flbit_i32",
                  [](u32 a, const Before&) { return kept(low32(alike_from_top(a))); }),
-      unary<u64>("s_flbit_i32_i64",
-                 [](u64 a, const Before&) { return kept(low32(alike_from_top(a))); }),
+      unary<i64>(
+          "s_flbit_i32_i64",
+          [](i64 a, const Before&) { return kept(low32(alike_from_top(static_cast<u64>(a)))); }),
       unary<u32>("s_sext_i32_i8",
                  [](u32 a, const Before&) { return kept(low32(sign_extended(a, 8))); }),
       unary<u32>("s_sext_i32_i16",
