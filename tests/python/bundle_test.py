@@ -193,6 +193,7 @@ def test_a_mask_is_refused_by_name(folder: pathlib.Path) -> None:
 
 def test_load_with_changed_takes_an_edited_array_and_save_gives_it_a_new_sum(
         folder: pathlib.Path) -> None:
+    mla.plan(CASE).save(folder)
     path = folder / "work_info.npy"
     words = np.load(path)
     words[4] += 1

@@ -111,7 +111,6 @@ def cases(*, production: bool = False) -> SearchStrategy[str]:
     # Random values are far beyond the number of candidates and leave the case alone; the shrinker
     # lowers them, and so walks to simpler cases. What `composite` returns is printed as its value,
     # so that an example is a line that `@example` and the command take.
-    @st.composite
     def build(draws: DrawFn) -> str:
         seed = draws(st.integers(0, (1 << 63) - 1))
         case = draw(seed, draws(st.integers(0, _NUMBERS)), production=production)
@@ -121,4 +120,5 @@ def cases(*, production: bool = False) -> SearchStrategy[str]:
                 case = candidates[value]
         return case
 
-    return build()
+    strategy: SearchStrategy[str] = st.composite(build)()
+    return strategy
