@@ -118,6 +118,10 @@ class thread_block_tile {
                 "a tile has 1, 2, 4, 8, 16, 32 or 64 threads");
 
  public:
+  thread_block_tile() = default;
+  // Of whatever the tile is a part: it is found by the thread alone.
+  template <class Other>
+  __device__ thread_block_tile(const thread_block_tile<count, Other>&) {}
   __device__ static unsigned thread_rank() { return mla::thread_in_block() % count; }
   __device__ static constexpr unsigned size() { return count; }
   __device__ static constexpr unsigned num_threads() { return count; }

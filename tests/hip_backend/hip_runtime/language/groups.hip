@@ -56,6 +56,8 @@ __global__ void groups_kernel(unsigned* wrong) {
   expect(tile, of_16.shfl(self, 3) == self / 16 * 16 + 3 &&
                    of_16.shfl_down(self, 1) == (self % 16 == 15 ? self : self + 1) &&
                    of_16.shfl_xor(self, 5) == (self ^ 5));
+  const cg::thread_block_tile<16> same = of_16;  // the group it is a part of forgotten
+  expect(tile, same.thread_rank() == of_16.thread_rank() && same.shfl(self, 0) == self / 16 * 16);
   const auto of_4 = cg::tiled_partition<4>(of_16);
   expect(tile_votes, of_4.ballot(self % 2 == 1) == 10 && of_16.any(self % 16 == 7) &&
                          !of_16.all(self % 16 < 8) &&
