@@ -159,6 +159,9 @@ TEST_CASE("what is no code object, module, function or kernel is refused with a 
 
 TEST_CASE("blocks that have to run together are refused where the device has no room for them") {
   (void)hip::take_launched();
+  hipDeviceProp_t properties;
+  REQUIRE(hipGetDeviceProperties(&properties, 0) == hipSuccess);
+  CHECK(properties.cooperativeLaunch == 1);
   CHECK(hip_program::launch_together(4) == hipSuccess);
   CHECK(hip_program::launch_together(1U << 20) == hipErrorCooperativeLaunchTooLarge);
   CHECK(only_fault().find("1048576 blocks of 64 threads") != std::string::npos);
