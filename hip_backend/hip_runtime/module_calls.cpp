@@ -51,6 +51,15 @@ hipError_t load(const char* call, hipModule_t* module, std::span<const std::byte
   return hipSuccess;
 }
 
+// Bytes up to the end of the last argument that the program gives; the others are hidden ones.
+std::size_t declared_bytes(const gfx::Kernel& kernel) {
+  std::size_t bytes = 0;
+  for (const gfx::Argument& argument : kernel.arguments)
+    if (!argument.kind.starts_with("hidden"))
+      bytes = std::max(bytes, std::size_t{argument.offset} + argument.size);
+  return bytes;
+}
+
 // The block of arguments that HIP_LAUNCH_PARAM_BUFFER_POINTER and _SIZE name; null if there is
 // none.
 const std::byte* buffer_of(void** extra, std::size_t& size) {
@@ -144,10 +153,15 @@ hipError_t hipModuleLaunchKernel(hipFunction_t handle, unsigned grid_x, unsigned
   if (kernel == nullptr) return rt::runtime().last;
   std::size_t size = 0;
   const std::byte* const buffer = rt::buffer_of(extra, size);
-  if ((arguments != nullptr) == (buffer != nullptr) && !kernel->arguments.empty())
+  const std::size_t declared = rt::declared_bytes(*kernel);
+  if (declared != 0 && (arguments != nullptr) == (buffer != nullptr))
     return rt::fault(hipErrorInvalidValue,
                      mla::say("hipModuleLaunchKernel: ", function->name,
                               " needs its arguments once, as pointers or as one block"));
+  if (buffer != nullptr && size < declared)
+    return rt::fault(hipErrorInvalidValue,
+                     mla::say("hipModuleLaunchKernel: ", function->name, " has ", declared,
+                              " bytes of arguments, the block ", size));
   std::vector<std::byte> kernarg;
   if (buffer != nullptr)
     kernarg.assign(buffer, buffer + size);

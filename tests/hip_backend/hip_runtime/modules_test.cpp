@@ -99,6 +99,22 @@ TEST_CASE("a kernel of a module runs, its arguments given one by one or as one b
   REQUIRE(hipModuleUnload(module) == hipSuccess);
 }
 
+TEST_CASE("a kernel of a module that has no arguments is launched without any") {
+  const std::string image = program();
+  const hipModule_t module = loaded(image.data());
+  hipFunction_t function = nullptr;
+  REQUIRE(hipModuleGetFunction(&function, module, "count_blocks_kernel") == hipSuccess);
+  REQUIRE(hipModuleLaunchKernel(function, 3, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr) ==
+          hipSuccess);
+  void* blocks = nullptr;
+  REQUIRE(hipModuleGetGlobal(&blocks, nullptr, module, "module_blocks") == hipSuccess);
+  std::int32_t count = 0;
+  REQUIRE(hipMemcpy(&count, blocks, sizeof count, hipMemcpyDeviceToHost) == hipSuccess);
+  CHECK(count == 3);
+  REQUIRE(hipModuleUnload(module) == hipSuccess);
+  (void)hip::take_launched();
+}
+
 TEST_CASE("each loaded module has variables of its own, and a copy past one is refused") {
   const std::string image = program();
   const hipModule_t first = loaded(image.data()), second = loaded(image.data());
@@ -149,6 +165,13 @@ TEST_CASE("what is no code object, module, function or kernel is refused with a 
   CHECK(hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, nullptr) ==
         hipErrorInvalidValue);
   CHECK(only_fault().find("module_kernel needs its arguments once") != std::string::npos);
+  std::size_t short_of_one = 8;
+  std::uint64_t block[2] = {};
+  void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, block, HIP_LAUNCH_PARAM_BUFFER_SIZE,
+                   &short_of_one, HIP_LAUNCH_PARAM_END};
+  CHECK(hipModuleLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra) ==
+        hipErrorInvalidValue);
+  CHECK(only_fault().find("has 12 bytes of arguments, the block 8") != std::string::npos);
   REQUIRE(hipModuleUnload(module) == hipSuccess);
   CHECK(hipModuleUnload(module) == hipErrorInvalidHandle);
   CHECK(only_fault().find("no module that is loaded") != std::string::npos);

@@ -24,6 +24,11 @@ extern "C" __global__ void __launch_bounds__(64) one_bound_kernel(float* numbers
 }
 // What a test loads as a module.
 extern "C" __device__ std::int32_t module_offset = 5;
+extern "C" __device__ std::int32_t module_blocks = 0;
+// It reads the size of the grid, so that it has hidden arguments.
+extern "C" __global__ void count_blocks_kernel() {
+  module_blocks = gridDim.x;
+}
 extern "C" __global__ void module_kernel(std::int32_t* out, std::int32_t factor) {
   out[threadIdx.x] = factor * static_cast<std::int32_t>(threadIdx.x) + module_offset;
 }
