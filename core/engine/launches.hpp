@@ -32,7 +32,8 @@ class Launches {
   void add(const Launch& launch);
   void add(const Launches& other);
   // By backend, device, kind and kernel, in this order.
-  [[nodiscard]] const std::vector<Launch>& entries() const MLA_LIFETIME_BOUND { return entries_; }
+  [[nodiscard]] const std::vector<Launch>& entries() const& MLA_LIFETIME_BOUND { return entries_; }
+  const std::vector<Launch>& entries() const&& = delete;
   // Launches of one backend's kernels on one device; nothing if it executed no step of that kind.
   [[nodiscard]] std::optional<std::int64_t> of(std::string_view backend, std::string_view device,
                                                StepKind kind) const;
