@@ -123,7 +123,8 @@ __global__ void bits_kernel(Results r, unsigned value, int number) {  // 0x01234
   r.expect(bit_counts, __popc(value) == 12 && __clz(static_cast<int>(value)) == 7 &&
                            __ffs(static_cast<int>(value)) == 1 && __clzll(1LL << 40) == 23 &&
                            __ffsll(static_cast<long long>(value) << 32) == 33 && __clz(0) == 32 &&
-                           __ffs(0) == 0 && __popcll(~0ULL) == 64);
+                           __ffs(0) == 0 && __clzll(0) == 64 && __ffsll(0LL) == 0 &&
+                           __popcll(~0ULL) == 64);
   r.expect(bit_counts, __brev(value) == 0xe6a2c480 && __brevll(1ULL) == 1ULL << 63);
   r.expect(bytes_and_funnels, __byte_perm(value, 0x89abcdef, 0x7604) == 0x89ab67ef &&
                                   __funnelshift_l(value, 0x89abcdef, 8) == 0xabcdef01 &&

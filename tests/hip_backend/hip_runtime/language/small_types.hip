@@ -102,7 +102,7 @@ unsigned host_half(double value) {
   return nearest_code(value, value_of_half, 0x7c00);
 }
 
-constexpr unsigned bf_results = 8;
+constexpr unsigned bf_results = 9;
 __global__ void bfloat_kernel(std::uint32_t* out) {
   const auto code = blockIdx.x * blockDim.x + threadIdx.x;
   const __hip_bfloat16 a = __ushort_as_bfloat16(static_cast<unsigned short>(code));
@@ -121,6 +121,7 @@ __global__ void bfloat_kernel(std::uint32_t* out) {
   of[6] = bits(__habs(a)) ^ bits(-b) << 16;
   const __hip_bfloat162 two = __hip_bfloat162{a, b} - __hip_bfloat162{b, a};
   of[7] = bits(two.x) | bits(two.y) << 16;
+  of[8] = bits(__hmax(a, b)) | bits(__hmin(a, b)) << 16;
 }
 // Arithmetic of float, rounded once more.
 unsigned host_bfloat(float value) {
@@ -194,7 +195,8 @@ __global__ void vectors_kernel(std::uint32_t* out) {
   uchar4 c = make_uchar4(250, 251, 252, 253);
   c += make_uchar4(10, 10, 10, 10);
   right[2] = c.x == 4 && c.w == 7;
-  right[3] = ++b == int3{8, 9, 10} && b++ == int3{8, 9, 10} && b-- == int3{9, 10, 11};
+  right[3] = ++b == int3{8, 9, 10} && b++ == int3{8, 9, 10} && b-- == int3{9, 10, 11} &&
+             --b == int3{7, 8, 9};
   right[4] = (make_uint2(12, 10) & make_uint2(10, 6)) == make_uint2(8, 2) &&
              ~make_uint2(0, 1) == make_uint2(~0U, ~1U);
   double2 d(1.5);
@@ -264,6 +266,12 @@ std::vector<std::string> differing_bfloat16() {
     const unsigned size = a != a ? 0xffff : code & 0x7fff;
     out.compare("__habs and -", of[6] == (size ^ (b != b ? 0xffff : other ^ 0x8000) << 16));
     out.compare("- of two", of[7] == (host_bfloat(a - b) | host_bfloat(b - a) << 16));
+    // A NaN is left out where the other is a number; which zero comes of two is open.
+    const auto is = [](std::uint32_t got, float wanted) {
+      return wanted != wanted ? got == 0xffff : value_of_bfloat16(got) == wanted;
+    };
+    out.compare("__hmax", is(of[8] & 0xffff, std::fmax(a, b)));
+    out.compare("__hmin", is(of[8] >> 16, std::fmin(a, b)));
   }
   return out.differing;
 }
