@@ -91,6 +91,7 @@ hipError_t hipGetDeviceCount(int* count) {
   return *count = 1, hipSuccess;
 }
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
+  const rt::Turn turn;
   if (device != 0) return rt::keep(hipErrorInvalidDevice);
   *properties = {};
   const bool gfx950 = rt::runtime().is_gfx950();
@@ -101,7 +102,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
   properties->totalConstMem = std::size_t{1} << 31U;
   properties->sharedMemPerBlock = properties->maxSharedMemoryPerMultiProcessor =
       gfx950 ? rt::kLds950 : rt::kLds942;
-  properties->multiProcessorCount = rt::runtime().device.units;
+  properties->multiProcessorCount = rt::runtime().compute_units();
   properties->warpSize = 64;
   properties->regsPerBlock = 65536;
   properties->maxThreadsPerBlock = 1024;
@@ -121,6 +122,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
   return hipSuccess;
 }
 hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device) {
+  const rt::Turn turn;
   hipDeviceProp_t properties;
   if (const auto bad = hipGetDeviceProperties(&properties, device)) return bad;
   const auto found = rt::attribute_of(properties, attribute);
@@ -141,11 +143,13 @@ hipError_t hipDriverGetVersion(int* version) {
 }
 // How a host waits; here it never does.
 hipError_t hipSetDeviceFlags(unsigned flags) {
+  const rt::Turn turn;
   if ((flags & ~unsigned{hipDeviceScheduleMask | hipDeviceMapHost}) != 0)
     return rt::keep(hipErrorInvalidValue);
   return rt::runtime().flags = flags, hipSuccess;
 }
 hipError_t hipGetDeviceFlags(unsigned* flags) {
+  const rt::Turn turn;
   return *flags = rt::runtime().flags, hipSuccess;
 }
 // There is one device, and none is a peer of its own.
@@ -154,10 +158,12 @@ hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
   return *can = 0, hipSuccess;
 }
 hipError_t hipDeviceEnablePeerAccess(int, unsigned) {
+  const rt::Turn turn;
   return rt::fault(hipErrorInvalidDevice,
                    "hipDeviceEnablePeerAccess: there is one device, and no peer");
 }
 hipError_t hipDeviceDisablePeerAccess(int) {
+  const rt::Turn turn;
   return rt::fault(hipErrorInvalidDevice,
                    "hipDeviceDisablePeerAccess: there is one device, and no peer");
 }
@@ -166,12 +172,15 @@ hipError_t hipDeviceSynchronize() {
 }
 
 hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t*, void*) {
+  const rt::Turn turn;
   return rt::fault(hipErrorNotSupported, "hipIpcGetMemHandle: one process has the device");
 }
 hipError_t hipIpcOpenMemHandle(void**, hipIpcMemHandle_t, unsigned) {
+  const rt::Turn turn;
   return rt::fault(hipErrorNotSupported, "hipIpcOpenMemHandle: one process has the device");
 }
 hipError_t hipIpcCloseMemHandle(void*) {
+  const rt::Turn turn;
   return rt::fault(hipErrorNotSupported, "hipIpcCloseMemHandle: one process has the device");
 }
 

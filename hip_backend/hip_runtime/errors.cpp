@@ -31,16 +31,18 @@ const ErrorText& text_of(hipError_t error) {
 extern "C" {
 
 const char* hipGetErrorName(hipError_t error) {
+  const rt::Turn turn;
   return rt::text_of(error).name;
 }
 const char* hipGetErrorString(hipError_t error) {
+  const rt::Turn turn;
   return rt::text_of(error).text;
 }
 hipError_t hipGetLastError() {
-  return std::exchange(rt::runtime().last, hipSuccess);
+  return std::exchange(rt::last_error(), hipSuccess);
 }
 hipError_t hipPeekAtLastError() {
-  return rt::runtime().last;
+  return rt::last_error();
 }
 
 }  // extern "C"

@@ -35,10 +35,10 @@ std::vector<std::byte> packed(const gfx::Kernel& kernel, void** arguments) {
 }
 
 const gfx::Kernel* kernel_of(const Function& function) {
-  const gfx::Kernel* const kernel = function.object->kernel(function.name);
-  if (kernel == nullptr)
-    fault(hipErrorInvalidDeviceFunction, "there is no code for " + function.name);
-  return kernel;
+  const auto object = function.unit->code_of(function.name);
+  if (object) return (*object)->kernel(function.name);
+  fault(hipErrorInvalidDeviceFunction, say(function.name, ": ", object.error().message));
+  return nullptr;
 }
 
 hipError_t launch(const Function& function, dim3 grid, dim3 block,
@@ -51,9 +51,12 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
                      " blocks of ", block.x, " x ", block.y, " x ", block.z,
                      " threads was launched; each number has to be 1 or more"));
   }
-  if (const auto error = prepare_printing(*function.object))
+  const auto code = function.unit->code_of(function.name);
+  if (!code)
+    return fault(hipErrorInvalidDeviceFunction, say(function.name, ": ", code.error().message));
+  if (const auto error = prepare_printing(**code))
     return fault(hipErrorOutOfMemory, function.name + ": " + error->message);
-  const auto report = gfx::run(*function.object,
+  const auto report = gfx::run(**code,
                                {.kernel = function.name,
                                 .grid = {grid.x, grid.y, grid.z},
                                 .block = {block.x, block.y, block.z},
@@ -78,9 +81,11 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
 
 namespace rt = mla::hip_runtime;
 
+// What the compiler's own code calls; no header declares it.
+#pragma GCC visibility push(default)
 extern "C" {
 
-// clang's wrapper of what -fcuda-include-gpubinary embeds: here the code object itself.
+// clang's wrapper of what -fcuda-include-gpubinary embeds: a code object, or a bundle of several.
 struct MlaFatBinary {
   std::uint32_t magic, version;
   const std::byte* image;
@@ -88,62 +93,75 @@ struct MlaFatBinary {
 };
 
 void** __hipRegisterFatBinary(const MlaFatBinary* wrapper) {
-  const std::byte* const image = wrapper->image;
-  auto object = mla::gfx::load_code_object({image, rt::elf_size(image)}, {});
-  if (!object) {
-    // There is no caller to return an error to: this runs before main().
-    std::fprintf(stderr, "HIP on the emulator: %s\n", object.error().message.c_str());
-    std::abort();
-  }
-  auto& objects = rt::runtime().objects;
-  objects.push_back(std::make_unique<mla::gfx::CodeObject>(std::move(*object)));
-  return reinterpret_cast<void**>(objects.back().get());
+  const rt::Turn turn;
+  // This runs before main(): there is no caller to return an error to, a launch says it.
+  auto& units = rt::runtime().units;
+  const auto image = rt::image_at(wrapper->image, rt::runtime().arch());
+  auto unit = image ? rt::Unit::of(*image) : image.error();
+  units.push_back(std::make_unique<rt::Unit>(unit ? std::move(*unit) : rt::Unit(unit.error())));
+  return reinterpret_cast<void**>(units.back().get());
 }
 void __hipRegisterFunction(void** module, const void* stub, char*, const char* name, unsigned,
                            void*, void*, void*, void*, int*) {
-  rt::runtime().functions[stub] = {reinterpret_cast<const mla::gfx::CodeObject*>(module), name};
+  const rt::Turn turn;
+  rt::runtime().functions[stub] = {reinterpret_cast<rt::Unit*>(module), name};
 }
 void __hipRegisterVar(void** module, const void* shadow, char*, const char* name, int, std::size_t,
                       int, int) {
-  const auto* const object = reinterpret_cast<const mla::gfx::CodeObject*>(module);
-  rt::runtime().variables[shadow] = object->variable(name);
+  const rt::Turn turn;
+  rt::runtime().variables[shadow] = {reinterpret_cast<rt::Unit*>(module), name};
 }
-void __hipUnregisterFatBinary(void**) {}
+// The program ends, or a library of it is unloaded.
+void __hipUnregisterFatBinary(void** module) {
+  const rt::Turn turn;
+  const auto* const unit = reinterpret_cast<const rt::Unit*>(module);
+  const auto of_it = [&](const auto& named) { return named.second.unit == unit; };
+  std::erase_if(rt::runtime().functions, of_it);
+  std::erase_if(rt::runtime().variables, of_it);
+  std::erase_if(rt::runtime().units, [&](const auto& u) { return u.get() == unit; });
+}
 
 hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, std::size_t lds, hipStream_t stream) {
-  rt::runtime().configuration = {grid, block, lds, stream};
+  rt::configuration() = {grid, block, lds, stream};
   return hipSuccess;
 }
 hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, std::size_t* lds,
                                      hipStream_t* stream) {
-  const auto& configuration = rt::runtime().configuration;
+  const auto& configuration = rt::configuration();
   *grid = configuration.grid;
   *block = configuration.block;
   *lds = configuration.lds;
   *stream = configuration.stream;
   return hipSuccess;
 }
+}
+#pragma GCC visibility pop
+
+extern "C" {
+
 hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                            std::size_t dynamic_lds, hipStream_t) {
+  const rt::Turn turn;
   const auto found = rt::runtime().functions.find(kernel);
   if (found == rt::runtime().functions.end()) {
     return rt::fault(hipErrorInvalidDeviceFunction,
                      "a kernel was launched that no code object registered");
   }
   const auto* const code = rt::kernel_of(found->second);
-  if (code == nullptr) return rt::runtime().last;
+  if (code == nullptr) return rt::last_error();
   return rt::launch(found->second, grid, block, rt::packed(*code, arguments), dynamic_lds);
 }
 hipError_t hipLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                       unsigned dynamic_lds, hipStream_t stream) {
+  const rt::Turn turn;
   int fitting = 0;
   const auto threads = static_cast<int>(block.x * block.y * block.z);
   const hipError_t unknown =
       hipOccupancyMaxActiveBlocksPerMultiprocessor(&fitting, kernel, threads, dynamic_lds);
   if (unknown != hipSuccess) return unknown;
   const auto blocks = std::uint64_t{grid.x} * grid.y * grid.z;
-  const auto most =
-      static_cast<std::uint64_t>(fitting) * static_cast<std::uint64_t>(rt::runtime().device.units);
+  const auto most = static_cast<std::uint64_t>(fitting) *
+                    static_cast<std::uint64_t>(rt::runtime().compute_units());
   if (blocks > most)
     return rt::fault(hipErrorCooperativeLaunchTooLarge,
                      mla::say("hipLaunchCooperativeKernel: ", blocks, " blocks of ", threads,

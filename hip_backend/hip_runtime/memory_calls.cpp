@@ -50,10 +50,12 @@ Side side_in(std::span<const gfx::Range> ranges, const void* pointer, std::size_
 
 Side side_of(const void* pointer, std::size_t bytes) {
   Side side = side_in(*runtime().memory.ranges(), pointer, bytes);
-  for (const auto& object : runtime().objects)  // its variables
-    if (side == Side::host) side = side_in(object->ranges(), pointer, bytes);
-  for (const auto& module : runtime().modules)
-    if (side == Side::host) side = side_in(module->object.ranges(), pointer, bytes);
+  const auto look = [&](const Unit& unit) {  // at its variables
+    for (const gfx::CodeObject* object : unit.objects())
+      if (side == Side::host) side = side_in(object->ranges(), pointer, bytes);
+  };
+  for (const auto& unit : runtime().units) look(*unit);
+  for (const auto& module : runtime().modules) look(module->unit);
   return side;
 }
 
@@ -104,15 +106,22 @@ hipError_t set(void* to, int value, std::size_t bytes) {
   return std::memset(to, value, bytes), hipSuccess;
 }
 
+// Empty if no code object registered it.
+std::span<std::byte> variable_of(const void* symbol) {
+  const auto found = runtime().variables.find(symbol);
+  if (found == runtime().variables.end()) return {};
+  return found->second.unit->variable(found->second.name);
+}
+
 // Where `bytes` from `offset` on of a variable of the device are; null if it has not so many.
 std::byte* in_variable(const void* symbol, std::size_t offset, std::size_t bytes) {
-  const auto found = runtime().variables.find(symbol);
-  if (found == runtime().variables.end()) {
+  const std::span<std::byte> variable = variable_of(symbol);
+  if (variable.empty()) {
     fault(hipErrorInvalidSymbol, "a variable was named that no code object registered");
     return nullptr;
   }
-  const std::size_t size = found->second.size();
-  if (offset <= size && bytes <= size - offset) return found->second.data() + offset;
+  const std::size_t size = variable.size();
+  if (offset <= size && bytes <= size - offset) return variable.data() + offset;
   fault(hipErrorInvalidValue, say(bytes, " bytes from byte ", offset,
                                   " on reach past the end of a variable of ", size, " bytes"));
   return nullptr;
@@ -134,14 +143,17 @@ namespace rt = mla::hip_runtime;
 extern "C" {
 
 hipError_t hipMalloc(void** pointer, std::size_t bytes) {
+  const rt::Turn turn;
   return rt::allocate(pointer, bytes);
 }
 hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t) {
+  const rt::Turn turn;
   return rt::allocate(pointer, bytes);
 }
 // A pitch as GPUs have it: rows begin at multiples of 256 bytes.
 hipError_t hipMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
                           std::size_t height) {
+  const rt::Turn turn;
   if (pitch == nullptr || width > rt::most_memory || height > rt::most_memory)
     return rt::keep(hipErrorInvalidValue);
   *pitch = (width + 255) / 256 * 256;
@@ -150,6 +162,7 @@ hipError_t hipMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
 }
 // All memory is mapped and coherent here, whatever the flags ask for.
 hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) {
+  const rt::Turn turn;
   constexpr unsigned known = hipHostMallocPortable | hipHostMallocMapped |
                              hipHostMallocWriteCombined | hipHostMallocNumaUser |
                              hipHostMallocCoherent | hipHostMallocNonCoherent;
@@ -157,16 +170,19 @@ hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) {
   return rt::allocate(pointer, bytes);
 }
 hipError_t hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
+  const rt::Turn turn;
   if (flags != hipMemAttachGlobal && flags != hipMemAttachHost)
     return rt::keep(hipErrorInvalidValue);
   return rt::allocate(pointer, bytes);
 }
 hipError_t hipMemGetInfo(std::size_t* free, std::size_t* total) {
+  const rt::Turn turn;
   if (free == nullptr || total == nullptr) return rt::keep(hipErrorInvalidValue);
   return *free = rt::free_memory(), *total = rt::most_memory, hipSuccess;
 }
 // Frees what hipMalloc() and its like gave out. Streams, events and variables stay.
 hipError_t hipDeviceReset() {
+  const rt::Turn turn;
   const auto ranges = rt::runtime().memory.ranges();
   for (const auto& range : *ranges)
     if (range.name == rt::allocated || range.name == rt::registered)
@@ -174,6 +190,7 @@ hipError_t hipDeviceReset() {
   return hipSuccess;
 }
 hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
+  const rt::Turn turn;
   constexpr unsigned known =
       hipHostRegisterPortable | hipHostRegisterMapped | hipHostRegisterReadOnly;
   if (pointer == nullptr || bytes == 0 || (flags & ~known) != 0)
@@ -185,67 +202,83 @@ hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
   return overlap ? rt::keep(hipErrorHostMemoryAlreadyRegistered) : hipSuccess;
 }
 hipError_t hipHostUnregister(void* pointer) {
+  const rt::Turn turn;
   return rt::forget(pointer, rt::registered) ? hipSuccess
                                              : rt::keep(hipErrorHostMemoryNotRegistered);
 }
 hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned flags) {
+  const rt::Turn turn;
   if (device == nullptr || flags != 0 || rt::side_of(host, 0) != rt::Side::device)
     return rt::keep(hipErrorInvalidValue);
   return *device = host, hipSuccess;
 }
 hipError_t hipFree(void* pointer) {
+  const rt::Turn turn;
   return rt::release(pointer);
 }
 hipError_t hipFreeAsync(void* pointer, hipStream_t) {
+  const rt::Turn turn;
   return rt::release(pointer);
 }
 hipError_t hipHostFree(void* pointer) {
+  const rt::Turn turn;
   return rt::release(pointer);
 }
 hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind) {
+  const rt::Turn turn;
   return rt::copy(to, from, bytes, kind);
 }
 hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
                           hipStream_t) {
+  const rt::Turn turn;
   return rt::copy(to, from, bytes, kind);
 }
 hipError_t hipMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                        std::size_t width, std::size_t height, hipMemcpyKind kind) {
+  const rt::Turn turn;
   return rt::copy_rows(to, to_pitch, from, from_pitch, width, height, kind);
 }
 hipError_t hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                             std::size_t from_pitch, std::size_t width, std::size_t height,
                             hipMemcpyKind kind, hipStream_t) {
+  const rt::Turn turn;
   return rt::copy_rows(to, to_pitch, from, from_pitch, width, height, kind);
 }
 hipError_t hipMemset(void* to, int value, std::size_t bytes) {
+  const rt::Turn turn;
   return rt::set(to, value, bytes);
 }
 hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t) {
+  const rt::Turn turn;
   return rt::set(to, value, bytes);
 }
 
 hipError_t hipGetSymbolAddress(void** address, const void* symbol) {
+  const rt::Turn turn;
   *address = rt::in_variable(symbol, 0, 0);
-  return *address == nullptr ? rt::runtime().last : hipSuccess;
+  return *address == nullptr ? rt::last_error() : hipSuccess;
 }
 hipError_t hipGetSymbolSize(std::size_t* bytes, const void* symbol) {
-  if (rt::in_variable(symbol, 0, 0) == nullptr) return rt::runtime().last;
-  return *bytes = rt::runtime().variables.at(symbol).size(), hipSuccess;
+  const rt::Turn turn;
+  if (rt::in_variable(symbol, 0, 0) == nullptr) return rt::last_error();
+  return *bytes = rt::variable_of(symbol).size(), hipSuccess;
 }
 hipError_t hipMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
                              std::size_t offset, hipMemcpyKind) {
+  const rt::Turn turn;
   std::byte* const to = rt::in_variable(symbol, offset, bytes);
-  return to == nullptr ? rt::runtime().last : rt::copy(to, from, bytes, hipMemcpyDefault);
+  return to == nullptr ? rt::last_error() : rt::copy(to, from, bytes, hipMemcpyDefault);
 }
 hipError_t hipMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
                                hipMemcpyKind) {
+  const rt::Turn turn;
   const std::byte* const from = rt::in_variable(symbol, offset, bytes);
-  return from == nullptr ? rt::runtime().last : rt::copy(to, from, bytes, hipMemcpyDefault);
+  return from == nullptr ? rt::last_error() : rt::copy(to, from, bytes, hipMemcpyDefault);
 }
 
 hipError_t hipPointerGetAttribute(void* value, hipPointer_attribute attribute,
                                   hipDeviceptr_t pointer) {
+  const rt::Turn turn;
   if (value == nullptr) return rt::keep(hipErrorInvalidValue);
   if (attribute != HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR)
     return rt::fault(hipErrorNotSupported,

@@ -43,10 +43,10 @@ const Function* function_of(const char* call, hipFunction_t handle) {
 
 hipError_t load(const char* call, hipModule_t* module, std::span<const std::byte> image) {
   if (module == nullptr) return keep(hipErrorInvalidValue);
-  auto object = gfx::load_code_object(image, {});
-  if (!object) return fault(hipErrorInvalidImage, say(call, ": ", object.error().message));
+  auto unit = Unit::of(image);
+  if (!unit) return fault(hipErrorInvalidImage, say(call, ": ", unit.error().message));
   auto& modules = runtime().modules;
-  modules.push_back(std::make_unique<Module>(Module{std::move(*object), {}}));
+  modules.push_back(std::make_unique<Module>(Module{std::move(*unit), {}}));
   *module = reinterpret_cast<hipModule_t>(modules.back().get());
   return hipSuccess;
 }
@@ -81,6 +81,7 @@ const std::byte* buffer_of(void** extra, std::size_t& size) {
 extern "C" {
 
 hipError_t hipModuleLoad(hipModule_t* module, const char* path) {
+  const rt::Turn turn;
   if (module == nullptr || path == nullptr) return rt::keep(hipErrorInvalidValue);
   std::ifstream file(path, std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -94,6 +95,7 @@ hipError_t hipModuleLoad(hipModule_t* module, const char* path) {
 }
 // The image says how long it is.
 hipError_t hipModuleLoadData(hipModule_t* module, const void* data) {
+  const rt::Turn turn;
   if (module == nullptr || data == nullptr) return rt::keep(hipErrorInvalidValue);
   const auto image = rt::image_at(static_cast<const std::byte*>(data), rt::runtime().arch());
   if (!image) return rt::fault(hipErrorInvalidImage, "hipModuleLoadData: " + image.error().message);
@@ -104,28 +106,31 @@ hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* data, unsigned, 
   return hipModuleLoadData(module, data);
 }
 hipError_t hipModuleUnload(hipModule_t handle) {
+  const rt::Turn turn;
   const rt::Module* const module = rt::module_of("hipModuleUnload", handle);
-  if (module == nullptr) return rt::runtime().last;
+  if (module == nullptr) return rt::last_error();
   std::erase_if(rt::runtime().modules, [&](const auto& m) { return m.get() == module; });
   return hipSuccess;
 }
 hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t handle, const char* name) {
+  const rt::Turn turn;
   if (function == nullptr || name == nullptr) return rt::keep(hipErrorInvalidValue);
   rt::Module* const module = rt::module_of("hipModuleGetFunction", handle);
-  if (module == nullptr) return rt::runtime().last;
-  if (module->object.kernel(name) == nullptr)
-    return rt::fault(hipErrorNotFound,
-                     mla::say("hipModuleGetFunction: the module has no kernel '", name, "'"));
-  const rt::Function wanted{&module->object, name};
+  if (module == nullptr) return rt::last_error();
+  if (const auto code = module->unit.code_of(name); !code)
+    return rt::fault(hipErrorNotFound, mla::say("hipModuleGetFunction: the module has no kernel '",
+                                                name, "': ", code.error().message));
+  const rt::Function wanted{&module->unit, name};
   *function = rt::handle_of(module->functions.try_emplace(name, wanted).first->second);
   return hipSuccess;
 }
 hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, std::size_t* bytes, hipModule_t handle,
                               const char* name) {
+  const rt::Turn turn;
   if (name == nullptr) return rt::keep(hipErrorInvalidValue);
   const rt::Module* const module = rt::module_of("hipModuleGetGlobal", handle);
-  if (module == nullptr) return rt::runtime().last;
-  const auto variable = module->object.variable(name);
+  if (module == nullptr) return rt::last_error();
+  const auto variable = module->unit.variable(name);
   if (variable.empty())
     return rt::fault(hipErrorNotFound,
                      mla::say("hipModuleGetGlobal: the module has no variable '", name, "'"));
@@ -134,6 +139,7 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, std::size_t* bytes, hipMo
   return hipSuccess;
 }
 hipError_t hipGetFuncBySymbol(hipFunction_t* function, const void* symbol) {
+  const rt::Turn turn;
   if (function == nullptr) return rt::keep(hipErrorInvalidValue);
   const auto found = rt::runtime().functions.find(symbol);
   if (found == rt::runtime().functions.end())
@@ -147,10 +153,11 @@ hipError_t hipModuleLaunchKernel(hipFunction_t handle, unsigned grid_x, unsigned
                                  unsigned grid_z, unsigned block_x, unsigned block_y,
                                  unsigned block_z, unsigned dynamic_lds, hipStream_t,
                                  void** arguments, void** extra) {
+  const rt::Turn turn;
   const rt::Function* const function = rt::function_of("hipModuleLaunchKernel", handle);
-  if (function == nullptr) return rt::runtime().last;
+  if (function == nullptr) return rt::last_error();
   const auto* const kernel = rt::kernel_of(*function);
-  if (kernel == nullptr) return rt::runtime().last;
+  if (kernel == nullptr) return rt::last_error();
   std::size_t size = 0;
   const std::byte* const buffer = rt::buffer_of(extra, size);
   const std::size_t declared = rt::declared_bytes(*kernel);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/say.hpp"
+#include "hip_backend/hip_runtime/launch.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
 
 namespace rt = mla::hip_runtime;
@@ -14,12 +15,9 @@ constexpr int kSimds = 4, kMostWaves = 8, kRegisters = 512, kRegisterBlock = 8, 
 
 const gfx::Kernel* registered_kernel(const void* stub) {
   const auto found = runtime().functions.find(stub);
-  const gfx::Kernel* const kernel = found == runtime().functions.end()
-                                        ? nullptr
-                                        : found->second.object->kernel(found->second.name);
-  if (kernel == nullptr)
-    fault(hipErrorInvalidDeviceFunction, "hipOccupancy: no code object registered this kernel");
-  return kernel;
+  if (found != runtime().functions.end()) return kernel_of(found->second);
+  fault(hipErrorInvalidDeviceFunction, "hipOccupancy: no code object registered this kernel");
+  return nullptr;
 }
 
 int most_threads(const gfx::Kernel& kernel) {
@@ -48,8 +46,9 @@ extern "C" {
 
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* stub,
                                                         int block_size, std::size_t dynamic_lds) {
+  const rt::Turn turn;
   const auto* const kernel = rt::registered_kernel(stub);
-  if (kernel == nullptr) return rt::runtime().last;
+  if (kernel == nullptr) return rt::last_error();
   if (blocks == nullptr || block_size < 1 || block_size > rt::most_threads(*kernel))
     return rt::keep(hipErrorInvalidValue);
   return *blocks = rt::blocks_of(*kernel, block_size, dynamic_lds), hipSuccess;
@@ -57,8 +56,9 @@ hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*
 // The block with the most threads on a compute unit, and of several the largest.
 hipError_t hipOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, const void* stub,
                                              std::size_t dynamic_lds, int block_limit) {
+  const rt::Turn turn;
   const auto* const kernel = rt::registered_kernel(stub);
-  if (kernel == nullptr) return rt::runtime().last;
+  if (kernel == nullptr) return rt::last_error();
   if (grid_size == nullptr || block_size == nullptr || block_limit < 0)
     return rt::keep(hipErrorInvalidValue);
   const int most = rt::most_threads(*kernel);
@@ -73,7 +73,7 @@ hipError_t hipOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, co
                      mla::say("hipOccupancyMaxPotentialBlockSize: no block of ", kernel->name,
                               " fits with ", dynamic_lds, " bytes of dynamic LDS"));
   *block_size = best;
-  *grid_size = blocks * rt::runtime().device.units;
+  *grid_size = blocks * rt::runtime().compute_units();
   return hipSuccess;
 }
 

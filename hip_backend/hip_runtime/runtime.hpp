@@ -15,7 +15,8 @@
 namespace mla::hip_runtime {
 
 struct Device {
-  int units = 304;  // compute units, as hipGetDeviceProperties says them
+  int units =
+      0;  // compute units, as hipGetDeviceProperties says them; 0: 304 of gfx942, 256 of 950
   gfx::RunOptions options = {};
 };
 // What programs see from now on. The architecture is that of the code object in the program.

@@ -1,14 +1,39 @@
 #include "hip_backend/hip_runtime/state.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
+#include "core/say.hpp"
+
 namespace mla::hip_runtime {
+
+namespace {
+constexpr int most_units = 1024;
+}
 
 Runtime::Runtime() {
   const char* const checks = std::getenv("MLA_HIP_CHECKS");
   if (checks != nullptr && *checks != '\0') device.options.checks = gfx::every_check;
+  if (const char* const units = std::getenv("MLA_TESTBED_UNITS")) {
+    const auto [end, error] = std::from_chars(units, units + std::strlen(units), device.units);
+    if (error != std::errc{} || *end != '\0' || device.units < 1 || device.units > most_units) {
+      launched.faults.push_back(
+          say("MLA_TESTBED_UNITS is '", units, "'; expected 1 to ", most_units, " compute units"));
+      device.units = 0;
+    }
+  }
+  const char* const arch = std::getenv("MLA_TESTBED_ARCH");
+  const std::string_view name = arch == nullptr ? "" : arch;
+  if (name == "gfx942") wanted = gfx::Arch::gfx942;
+  if (name == "gfx950") wanted = gfx::Arch::gfx950;
+  if (!name.empty() && !wanted)
+    launched.faults.push_back(say("MLA_TESTBED_ARCH is '", name,
+                                  "'; expected gfx942 or gfx950: the program's first code ",
+                                  "chooses"));
 }
 
 Runtime::~Runtime() {
@@ -22,8 +47,36 @@ Runtime& runtime() {
   return instance;
 }
 
+hipError_t& last_error() {
+  thread_local hipError_t last = hipSuccess;
+  return last;
+}
+
+Configuration& configuration() {
+  thread_local Configuration pushed;
+  return pushed;
+}
+
+namespace {
+std::recursive_mutex& turns() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+}  // namespace
+
+Turn::Turn() : lock_(turns()) {}
+
+std::optional<gfx::Arch> Runtime::arch() const {
+  if (wanted) return wanted;
+  for (const auto& unit : units)
+    if (unit->arch()) return unit->arch();
+  for (const auto& module : modules)
+    if (module->unit.arch()) return module->unit.arch();
+  return std::nullopt;
+}
+
 hipError_t keep(hipError_t error) {
-  if (error != hipSuccess) runtime().last = error;
+  if (error != hipSuccess) last_error() = error;
   return error;
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,17 +12,20 @@
 #include "hip_backend/gfx_emulator/load.hpp"
 #include "hip_backend/hip_runtime/hip/hip_runtime.h"
 #include "hip_backend/hip_runtime/runtime.hpp"
+#include "hip_backend/hip_runtime/unit.hpp"
 
 namespace mla::hip_runtime {
 
-struct Function {
-  const gfx::CodeObject* object;
+// A kernel or a variable of a unit.
+struct Named {
+  Unit* unit;
   std::string name;
 };
+using Function = Named;
 
 // What hipModuleLoad() gave out, and the functions that were asked for.
 struct Module {
-  gfx::CodeObject object;
+  Unit unit;
   std::map<std::string, Function> functions;
 };
 
@@ -32,29 +36,42 @@ struct Configuration {
 };
 
 struct Runtime {
-  Runtime();   // with every check if MLA_HIP_CHECKS is set
+  Runtime();   // with every check if MLA_HIP_CHECKS is set, for MLA_TESTBED_ARCH and _UNITS
   ~Runtime();  // says on stderr what take_launched() was not asked for
-  std::vector<std::unique_ptr<gfx::CodeObject>> objects;
+  std::vector<std::unique_ptr<Unit>> units;  // that the program registered
   std::vector<std::unique_ptr<Module>> modules;
-  std::map<const void*, Function> functions;              // by the address of the host's stub
-  std::map<const void*, std::span<std::byte>> variables;  // by the address of the host's shadow
+  std::map<const void*, Function> functions;  // by the address of the host's stub
+  std::map<const void*, Named> variables;     // by the address of the host's shadow
   gfx::Memory memory;
   Device device;
   Launched launched;
-  unsigned flags = 0;           // of hipSetDeviceFlags()
-  Configuration configuration;  // between the push of <<<>>> and the pop of the stub
-  hipError_t last = hipSuccess;
-  // That of the first code object; nothing before there is one.
-  [[nodiscard]] std::optional<gfx::Arch> arch() const {
-    if (!objects.empty()) return objects.front()->arch();
-    if (!modules.empty()) return modules.front()->object.arch();
-    return std::nullopt;
+  unsigned flags = 0;               // of hipSetDeviceFlags()
+  std::optional<gfx::Arch> wanted;  // MLA_TESTBED_ARCH
+  // That which was asked for, else of the first code that can run; nothing before there is any.
+  [[nodiscard]] std::optional<gfx::Arch> arch() const;
+  [[nodiscard]] int compute_units() const {
+    return device.units != 0 ? device.units : is_gfx950() ? 256 : 304;
   }
   [[nodiscard]] bool is_gfx950() const { return arch() == gfx::Arch::gfx950; }
 };
 
 // Programs register their code before main(): built at the first use.
 Runtime& runtime();
+
+// Of this thread: its last error, and what stands between the push of <<<>>> and the pop of the
+// stub.
+hipError_t& last_error();
+Configuration& configuration();
+
+// The calls of several threads take turns: every one that reads or writes the runtime holds one. A
+// call may call another.
+class Turn {
+ public:
+  Turn();
+
+ private:
+  std::lock_guard<std::recursive_mutex> lock_;
+};
 
 // Makes an error the last one, and gives it back; with what went wrong, as a fault.
 hipError_t keep(hipError_t error);

@@ -48,6 +48,7 @@ hipError_t hipStreamIsCapturing(hipStream_t, hipStreamCaptureStatus* status) {
 }
 
 hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned flags) {
+  const rt::Turn turn;
   if ((flags & hipEventInterprocess) != 0)
     return rt::fault(hipErrorNotSupported,
                      "hipEventCreateWithFlags: hipEventInterprocess is not supported");

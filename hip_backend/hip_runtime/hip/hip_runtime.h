@@ -19,6 +19,7 @@
 #include <unordered_map>
 
 #include "hip_vector_types.h"
+#include "hip_version.h"
 #include "runtime_types.h"
 
 // As hipcc defines them for both halves; clang with `-x hip` brings __HIP__. mla_hip_source()
@@ -30,9 +31,6 @@
 #define __HIPCC__ 1
 #endif
 
-#define HIP_VERSION_MAJOR 6
-#define HIP_VERSION_MINOR 4
-#define HIP_VERSION 60400000
 
 #if defined(__HIP__)
 #include "device/first.h"
@@ -50,6 +48,8 @@
 #define __device__
 #endif
 
+// Whatever else a program hides, these are of the runtime.
+#pragma GCC visibility push(default)
 extern "C" {
 const char* hipGetErrorName(hipError_t error);
 const char* hipGetErrorString(hipError_t error);
@@ -150,6 +150,7 @@ hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, std::size_t lds = 0
 hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, std::size_t* lds,
                                      hipStream_t* stream);
 }
+#pragma GCC visibility pop
 template <class T>
 hipError_t hipMalloc(T** pointer, std::size_t bytes) {
   return hipMalloc(reinterpret_cast<void**>(pointer), bytes);
