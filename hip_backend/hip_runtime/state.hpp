@@ -45,6 +45,7 @@ struct Runtime {
   gfx::Memory memory;
   Device device;
   Launched launched;
+  bool defers_faults = false;       // hipTestbedDeferFaults()
   unsigned flags = 0;               // of hipSetDeviceFlags()
   std::optional<gfx::Arch> wanted;  // MLA_TESTBED_ARCH
   // That which was asked for, else of the first code that can run; nothing before there is any.

@@ -80,6 +80,7 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_fuzz(app, exit);
   add_gfx(app, exit);
   add_assumptions(app, exit);
+  add_rocm(app, exit);
   add_env(app, exit);
   app.refuse_empty_values();
   if (argc < 2) {

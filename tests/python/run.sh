@@ -42,10 +42,11 @@ if [[ -x $venv/bin/zizmor ]] || "$venv/bin/pip" install --quiet zizmor==1.32.0; 
 else
   echo "python: no zizmor: the workflows of .github are not audited" >&2
 fi
-"$venv/bin/ruff" check --no-cache --config "$here/ruff.toml" properties/python tests/python
+"$venv/bin/ruff" check --no-cache --config "$here/ruff.toml" properties/python tests/python \
+  hip_backend/rocm/hipcc
 # numpy's type stubs, of the version that Python 3.12 and later get, are no Python 3.10.
 oldest=3.10
 "$venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' && oldest=3.12
 "$venv/bin/mypy" --config-file "$here/mypy.ini" --python-version $oldest --cache-dir "$build/mypy" \
-  properties/python/mla_testbed
+  properties/python/mla_testbed hip_backend/rocm/hipcc
 "$venv/bin/python" -m pytest -q --durations=8 -p no:cacheprovider tests/python

@@ -32,6 +32,9 @@
 #endif
 
 
+// A word of CUDA's that code for both uses, as ROCm's headers have it.
+#define CUDA_SUCCESS hipSuccess
+
 #if defined(__HIP__)
 #include "device/first.h"
 #define __forceinline__ inline __attribute__((always_inline))

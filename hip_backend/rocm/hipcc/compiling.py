@@ -26,6 +26,11 @@ def hip_options(tools: Toolchain, line: CommandLine) -> list[str]:
     return options if chosen else ["-O3", *options]
 
 
+def _identity(path: str) -> str:
+    """Both halves name what they share after it; clang's own would tell the commands apart."""
+    return f"-cuid={hashlib.sha256(os.path.abspath(path).encode()).hexdigest()[:16]}"
+
+
 def archs(line: CommandLine) -> list[str]:
     """What to compile for."""
     return line.archs or [default_arch()]
@@ -44,7 +49,8 @@ def compile_source(tools: Toolchain, line: CommandLine, source: Input, output: s
         with open(image, "wb") as file:
             file.write(device_bundle(tools, line, path, scratch))
         call([tools.clang, "-x", "hip", *options, f"--offload-arch={archs(line)[0]}",
-              "--cuda-host-only", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", image,
+              _identity(path), "--cuda-host-only", "-Xclang", "-fcuda-include-gpubinary",
+              "-Xclang", image,
               *_dependencies(line, path, "host"), "-c", path, "-o", output])
 
 
@@ -56,7 +62,7 @@ def device_bundle(tools: Toolchain, line: CommandLine, path: str, scratch: str) 
     for arch in archs(line):
         output = os.path.join(scratch, arch)
         device = [tools.clang, "-x", "hip", *options, f"--offload-arch={arch}",
-                  "--cuda-device-only", "--no-gpu-bundle-output", "-c", path]
+                  _identity(path), "--cuda-device-only", "--no-gpu-bundle-output", "-c", path]
         entry = None
         if lazy:
             call([*device, *_dependencies(line, path, arch), "-emit-llvm", "-Xclang",

@@ -88,7 +88,9 @@ def _is_variable(name: str, said: str) -> bool:
     words = said.split()
     if "external" in words or "extern_weak" in words:
         return False
-    return "externally_initialized" in words or "global" in words
+    # Clang says of each constexpr member of a class that the host may change it; no call can.
+    constexpr = "linkonce_odr" in words and "constant" in words
+    return "global" in words or ("externally_initialized" in words and not constexpr)
 
 
 def _back_end(options: list[str]) -> list[str]:

@@ -42,6 +42,10 @@ def parser() -> argparse.ArgumentParser:
                       help="go on after a case of AITER's benchmarks failed")
     made.add_argument("--as-written", action="store_true",
                       help="leave AITER's comparisons and its repeated runs as they are")
+    made.add_argument("--modules", default="auto", choices=("auto", "own", "ported"),
+                      help="AITER's compiled modules: its own, built by its own JIT for the "
+                           "emulator; our ports of one version; auto: own where the C++ is not "
+                           "the one that the ports follow")
     made.add_argument("--ported", action="store_true",
                       help="accept that mla-testbed's ports run in place of C++ that was changed; "
                            "without it that ends with 4")
@@ -79,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace, script: list[str]) -> int:
     from . import world  # noqa: PLC0415 needs torch, and says so
     from .aiter import Findings, Stage  # noqa: PLC0415
+    from .errors import LibraryError  # noqa: PLC0415
 
     try:
         machine = world.machine(
@@ -89,8 +94,8 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
         return USAGE
     findings = None if options.as_written else Findings(keep_going=options.keep_going)
     try:
-        stage = Stage(machine, findings, tree=options.aiter)
-    except FileNotFoundError as e:
+        stage = Stage(machine, findings, tree=options.aiter, modules=options.modules)
+    except (FileNotFoundError, LibraryError) as e:
         print(f"mla-testbed-python: {e}", file=sys.stderr)
         return ENVIRONMENT
     try:

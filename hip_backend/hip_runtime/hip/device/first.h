@@ -3,6 +3,11 @@
 // has them beside its compiler; -nogpuinc only leaves out that every file includes them.
 #pragma once
 
+// Clang's <new> defines new and delete of the device as soon as `__device__` is a word; those here
+// (memory.h) know that there is no heap.
+#include <new>
+#define __CLANG_CUDA_WRAPPERS_NEW
+
 #define MLA_REFUSED(sentence) __attribute__((error(sentence)))
 
 extern "C" {

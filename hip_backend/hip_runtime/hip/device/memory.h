@@ -45,4 +45,7 @@ __device__ inline void operator delete(void*, std::size_t) noexcept {
 __device__ inline void operator delete[](void*, std::size_t) noexcept {
   __builtin_trap();
 }
+// After a constructor that throws, which none does here.
+__device__ inline void operator delete(void*, void*) noexcept {}
+__device__ inline void operator delete[](void*, void*) noexcept {}
 #pragma clang diagnostic pop

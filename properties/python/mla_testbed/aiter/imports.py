@@ -70,8 +70,11 @@ def _refuse(module: str, name: str, *_: Any, **__: Any) -> None:
 class Hook(importlib.abc.MetaPathFinder):
     """Runs a change after a module is imported; refuses compiled modules that are not there."""
 
-    def __init__(self, changes: dict[str, Change]) -> None:
+    def __init__(self, changes: dict[str, Change],
+                 built: Callable[[str], bool] = lambda module: False) -> None:
+        """built: whether AITER builds a compiled module that is not there."""
         self._changes = dict(changes)
+        self._built = built
         self._finding = False
 
     def install(self) -> None:
@@ -100,7 +103,7 @@ class Hook(importlib.abc.MetaPathFinder):
         finally:
             self._finding = False
         if spec is None:
-            if compiled:
+            if compiled and not self._built(fullname.rpartition(".")[2]):
                 raise NotServedError(fullname)
             return None
         change = self._changes.pop(fullname, None)
@@ -132,12 +135,3 @@ class _Changing(importlib.abc.Loader):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)  # get_source and its like, for inspect
-
-
-def refuse_builds(core: ModuleType) -> None:
-    """The change of aiter.jit.core: a module that is not there is refused, not built."""
-
-    def build_module(md_name: str, *_: Any, **__: Any) -> None:
-        raise NotServedError(md_name)
-
-    core.build_module = build_module  # type: ignore[attr-defined]

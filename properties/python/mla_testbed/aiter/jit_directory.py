@@ -8,6 +8,7 @@ is libmla_testbed itself, which has AITER's entry points.
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Set
 
 from .. import _library
 
@@ -25,10 +26,12 @@ MODULES = {
 LIBRARIES = ("module_mla_asm",)
 
 
-def write(directory: pathlib.Path) -> None:
-    """Fills a directory; what is in it already is replaced."""
+def write(directory: pathlib.Path, ported: Set[str]) -> None:
+    """Fills a directory with the modules that are ported; what is in it already is replaced."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, module in MODULES.items():
+        if name not in ported:
+            continue
         (directory / f"{name}.py").write_text(
             f'"""{name}, served by mla-testbed."""\n'
             "from mla_testbed.aiter import used\n"
@@ -38,7 +41,7 @@ def write(directory: pathlib.Path) -> None:
             f"\nused.mark({name!r})\n"
             "__getattr__ = refuse_operation(__name__)\n",
             encoding="utf-8")
-    for name in LIBRARIES:
+    for name in ported & set(LIBRARIES):
         link = directory / f"{name}.so"
         link.unlink(missing_ok=True)
         link.symlink_to(_library.library_path().resolve())

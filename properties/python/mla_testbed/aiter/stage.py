@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 from .. import _library, _tensors, world
 from ..errors import LibraryError
@@ -25,6 +26,8 @@ from . import (
     used,
 )
 from .findings import Findings
+from .own import build, choice
+from .own.runtime import Runtime, runtime
 
 _KEPT = "MLA_TESTBED_BACKEND"
 
@@ -35,25 +38,30 @@ class Stage:
     machine: what the world imitates. findings: where AITER's comparisons are kept; None leaves
     aiter.test_common as it is. once: see strict.install. tree: the source tree of AITER, put on
     sys.path; its directory hsa tells which kernels AITER ships, unless AITER_HSA names another.
+    modules: see own.choice.choose.
     """
 
     def __init__(
         self, machine: world.Machine, findings: Findings | None = None, *, once: bool = True,
-        tree: str | os.PathLike[str] | None = None,
+        tree: str | os.PathLike[str] | None = None, modules: str = "ported",
     ) -> None:
         if "aiter" in sys.modules:
             raise RuntimeError("aiter is imported already: enter the stage before it")
         self._tree = None if tree is None else pathlib.Path(tree).resolve()
         self._compared: tuple[object, Ported] | None = None
         of_tree = {} if tree is None else _of_tree(pathlib.Path(tree).resolve())
+        self.choice = choice.choose(modules, self._tree)
         self.world = world.World(machine)
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="mla-testbed-aiter-"))
         # The files go when the process ends: AITER reads them after this object is gone.
         atexit.register(_remove, self.directory, os.getpid())
         self._environment: dict[str, str | None] = {}
-        jit_directory.write(self.directory / "jit")
+        jit_directory.write(self.directory / "jit", self.choice.ported)
+        self._runtime: Runtime | None = None
         used.watch_libraries()
         machine_answers.write(self.directory / "bin", machine)
+        if self.choice.own_rest:
+            self._runtime = runtime()
         for name, value in {**self._variables(machine), **of_tree}.items():
             self._environment[name] = os.environ.get(name)
             os.environ[name] = value
@@ -63,13 +71,15 @@ class Stage:
         _tensors.set_place(lambda tensor: 0 if world.on_device(tensor) else -1)
         self._places = _library.check_places(True)
         self._written = _answer_for_outputs(True)
-        self._hook = imports.Hook(_changes(findings, once))
+        self._hook = imports.Hook(self._changes(findings, once), self.choice.own)
         self._hook.install()
         # AITER asks the active Triton driver for its target while it is imported.
         self._put_triton_back = target_driver.activate(machine)
 
     def _variables(self, machine: world.Machine) -> dict[str, str]:
+        own = build.environment(machine) if self.choice.own_rest else {}
         return {
+            **own,
             "AITER_JIT_DIR": str(self.directory / "jit"),
             "GPU_ARCHS": machine.arch,
             "CU_NUM": str(machine.compute_units),
@@ -77,6 +87,20 @@ class Stage:
             _KEPT: machine.backend,
             "PATH": f"{self.directory / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
         }
+
+    def _changes(self, findings: Findings | None, once: bool) -> dict[str, imports.Change]:
+        changes: dict[str, imports.Change] = {
+            "aiter.jit.core": self._change_jit, "aiter.ops.flydsl": imports.refuse_flydsl}
+        if findings is not None:
+            changes["aiter.test_common"] = \
+                lambda module: strict.install(module, findings, once=once)
+        return changes
+
+    def _change_jit(self, core: Any) -> None:
+        """Own modules are built, others that are not there are refused."""
+        build.replace(core, self.choice.own, self.directory / "jit")
+        if self._runtime is not None:
+            self._runtime.around_operations(core, self.choice.own)
 
     def ported(self) -> Ported:
         """The modules of AITER that ours took the place of so far, and whether the C++ of the AITER
@@ -143,11 +167,3 @@ def _of_tree(tree: pathlib.Path) -> dict[str, str]:
     if "AITER_HSA" in os.environ or not hsa.is_dir():
         return {}
     return {"AITER_HSA": str(hsa)}
-
-
-def _changes(findings: Findings | None, once: bool) -> dict[str, imports.Change]:
-    changes: dict[str, imports.Change] = {
-        "aiter.jit.core": imports.refuse_builds, "aiter.ops.flydsl": imports.refuse_flydsl}
-    if findings is not None:
-        changes["aiter.test_common"] = lambda module: strict.install(module, findings, once=once)
-    return changes

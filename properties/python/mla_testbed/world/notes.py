@@ -8,6 +8,7 @@ it, and goes with the storage. A storage without a note is pageable host memory.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ PINNED = "pinned"
 DEVICE = "device"
 
 _NOTE = "_mla_testbed_place"
+_watch: Callable[[torch.UntypedStorage], None] | None = None
 
 
 def place(tensor: torch.Tensor) -> str:
@@ -38,8 +40,17 @@ def on_device(tensor: torch.Tensor) -> bool:
 def note(tensor: torch.Tensor, where: str) -> torch.Tensor:
     """Notes where the tensor's storage is; returns the tensor."""
     with contextlib.suppress(NotImplementedError, RuntimeError):
-        setattr(tensor.untyped_storage(), _NOTE, where)
+        storage = tensor.untyped_storage()
+        setattr(storage, _NOTE, where)
+        if _watch is not None and where != HOST:
+            _watch(storage)
     return tensor
+
+
+def watch(callback: Callable[[torch.UntypedStorage], None] | None) -> None:
+    """Calls back for each storage that is noted as the device's or pinned; None ends that."""
+    global _watch
+    _watch = callback
 
 
 def note_all(value: Any, where: str) -> Any:

@@ -1,0 +1,25 @@
+// What a process asks of the emulated device beside HIP: memory with names, and what went wrong.
+// For libraries that bring their own memory, as Python's tensors are, and their own errors.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime_types.h"
+
+#pragma GCC visibility push(default)
+extern "C" {
+// Kernels may touch these bytes from now on. A fault names the range; a range that begins there is
+// replaced. hipErrorInvalidValue: it overlaps another.
+hipError_t hipTestbedAddRange(void* base, std::size_t bytes, const char* name);
+// hipErrorInvalidValue: none begins there that was added so.
+hipError_t hipTestbedRemoveRange(void* base);
+// As on a GPU, a launch that goes wrong says hipSuccess from now on (or no longer); what happened
+// is kept for hipTestbedTakeFaults().
+hipError_t hipTestbedDeferFaults(int defer);
+// What went wrong since the last call, a line each, with what checks found; at most `bytes` with
+// the zero at the end. The number of lines, which is 0 when nothing went wrong.
+int hipTestbedTakeFaults(char* text, std::size_t bytes);
+// Launches and wave instructions since the process began.
+void hipTestbedCount(unsigned long long* launches, unsigned long long* instructions);
+}
+#pragma GCC visibility pop

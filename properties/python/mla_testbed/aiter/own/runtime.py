@@ -1,0 +1,144 @@
+"""libamdhip64.so of the stand-in: device memory of torch as its memory, faults as exceptions."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import inspect
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from ... import rocm, world
+from ...errors import FaultError
+from ...world import notes
+
+_MOST_TEXT = 1 << 16
+_SHOWN = 16
+
+
+class Ranges:
+    """What kernels may touch: each storage of a world that is on the device, or pinned.
+
+    A storage is kept in mind from the note on it until it is gone. `named` are those of one call,
+    by parameter.
+    """
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        self._live: dict[int, tuple[StorageWeakRef, int, str]] = {}
+        self._added: dict[int, tuple[int, str]] = {}
+
+    def note(self, storage: torch.UntypedStorage, name: str = "device memory") -> None:
+        """A storage whose bytes are the device's."""
+        address, size = storage.data_ptr(), storage.nbytes()
+        if address != 0 and size != 0:
+            self._live[address] = (StorageWeakRef(storage), size, name)
+
+    def update(self) -> None:
+        """Brings the library's ranges up to date."""
+        for address in [a for a, (weak, _, _) in self._live.items() if weak.expired()]:
+            del self._live[address]
+        wanted: dict[int, tuple[int, str]] = {}
+        last = end = 0
+        for address, (_, size, name) in sorted(self._live.items()):
+            if address < end:  # two storages over the same bytes
+                end = max(end, address + size)
+                wanted[last] = (end - last, wanted[last][1])
+            else:
+                last, end = address, address + size
+                wanted[address] = (size, name)
+        for address in [a for a, told in self._added.items() if wanted.get(a) != told]:
+            self._library.hipTestbedRemoveRange(ctypes.c_void_p(address))
+            del self._added[address]
+        for address, (size, name) in wanted.items():
+            if address not in self._added:
+                self._library.hipTestbedAddRange(
+                    ctypes.c_void_p(address), ctypes.c_size_t(size), name.encode())
+                self._added[address] = (size, name)
+
+
+class Runtime:
+    """The emulator as AITER's modules see it; one for a process."""
+
+    def __init__(self) -> None:
+        path: pathlib.Path = rocm.home() / "lib" / "libamdhip64.so.6"
+        # Before any module that needs it: they find this one by its name.
+        self._library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+        self._library.hipTestbedDeferFaults(1)
+        self.ranges = Ranges(self._library)
+
+    def before(self, arguments: dict[str, Any]) -> None:
+        """An operation is about to be called with these arguments."""
+        for name, value in arguments.items():
+            if isinstance(value, torch.Tensor) and notes.place(value) != notes.HOST:
+                self.ranges.note(value.untyped_storage(), name)
+        self.ranges.update()
+
+    def after(self, operation: str) -> None:
+        """FaultError: what the kernels of the operation did wrong, and what checks found."""
+        text = ctypes.create_string_buffer(_MOST_TEXT)
+        count = self._library.hipTestbedTakeFaults(text, _MOST_TEXT)
+        if count == 0:
+            return
+        report = text.value.decode(errors="replace").rstrip("\n")
+        lines = report.split("\n")
+        more = f"\n... {count - _SHOWN} more" if count > _SHOWN else ""
+        raise FaultError("\n".join([f"{operation}:", *lines[:_SHOWN]]) + more, report=report)
+
+    def counted(self) -> tuple[int, int]:
+        """Launches and wave instructions so far."""
+        launches, instructions = ctypes.c_ulonglong(), ctypes.c_ulonglong()
+        self._library.hipTestbedCount(ctypes.byref(launches), ctypes.byref(instructions))
+        return launches.value, instructions.value
+
+    def around_operations(self, core: Any, own: Callable[[str], bool]) -> None:
+        """The change of aiter.jit.core: `around` for the operations of own modules."""
+        real = core.compile_ops
+
+        @functools.wraps(real)
+        def compile_ops(md_name: str, *args: Any, **kwargs: Any) -> Any:
+            decorate = real(md_name, *args, **kwargs)
+            if not own(md_name):
+                return decorate
+
+            def decorated(function: Any) -> Any:
+                return self.around(decorate(function), f"{md_name}.{function.__name__}")
+
+            return decorated
+
+        core.compile_ops = compile_ops
+
+    def around(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """The function of AITER's Python that calls an operation, with both of these around it."""
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                arguments = dict(signature.bind(*args, **kwargs).arguments)
+            except TypeError:  # the function itself says what is wrong
+                arguments = {}
+            self.before(arguments)
+            result = function(*args, **kwargs)
+            self.after(name)
+            return result
+
+        return call
+
+
+_runtime: Runtime | None = None
+
+
+def runtime() -> Runtime:
+    """The one of this process; it watches what the world notes from now on."""
+    global _runtime
+    if _runtime is None:
+        _runtime = Runtime()
+    active = world.active()
+    if active is not None:
+        notes.watch(_runtime.ranges.note)
+    return _runtime
