@@ -41,6 +41,9 @@ def parser() -> argparse.ArgumentParser:
                       help="the tests' own grids take hours")
     made.add_argument("--timeout", type=float, default=600, metavar="S",
                       help="seconds of one test; 600. One case of a Triton test may take a fifth")
+    made.add_argument("--modules", default="auto", choices=("auto", "own", "ported"),
+                      help="AITER's compiled modules: its own, our ports, or (auto) its own where "
+                           "its C++ is not the one that the ports follow")
     made.add_argument("--ported", action="store_true",
                       help="accept that mla-testbed's ports run in place of C++ that was changed")
     made.add_argument("--ledger", metavar="FILE", type=pathlib.Path, default=ledger.FILE,
@@ -84,7 +87,7 @@ def _run(options: argparse.Namespace, chosen: Sequence[AiterTest],
     outcomes: list[runner.Outcome] = []
     for arch, backend in machines:
         plan = runner.Plan(tree, arch, backend, options.grid == "original", options.timeout,
-                           ported=options.ported)
+                           ported=options.ported, modules=options.modules)
         for test in chosen:
             report.progress(len(outcomes), len(machines) * len(chosen), f"{test.name} {arch}")
             outcome = runner.run(test, plan, known)

@@ -1,7 +1,8 @@
 """pytest plugin: --mla-testbed-arch gfx942 runs a test suite as on a machine with one GPU.
 
 Options: --mla-testbed-arch, --mla-testbed-cu, --mla-testbed-backend, --mla-testbed-late-copies,
---mla-testbed-aiter, --mla-testbed-ported. Without the first one the plugin does nothing.
+--mla-testbed-aiter, --mla-testbed-modules, --mla-testbed-ported. Without the first one the plugin
+does nothing.
 
 A suite that passes ends with 4 where AITER's C++ differs from the version whose ports ran in its
 place, unless --mla-testbed-ported accepts that.
@@ -32,6 +33,9 @@ def pytest_addoption(parser: Any) -> None:
                     help="copies that do not block happen as late as a stream allows")
     group.addoption("--mla-testbed-aiter", default=os.environ.get("AITER_SRC"),
                     help="a source tree of AITER (AITER_SRC)")
+    group.addoption("--mla-testbed-modules", default="auto", choices=("auto", "own", "ported"),
+                    help="AITER's compiled modules: its own, our ports, or its own where its C++ "
+                         "is not the one that the ports follow")
     group.addoption(_OPTION, action="store_true",
                     help="accept that mla-testbed's ports run in place of C++ that was changed")
 
@@ -44,6 +48,7 @@ def pytest_configure(config: Any) -> None:
         return
     from . import world  # noqa: PLC0415 needs torch, and says so
     from .aiter import Findings, Stage  # noqa: PLC0415
+    from .errors import LibraryError  # noqa: PLC0415
 
     try:
         machine = world.machine(
@@ -53,8 +58,9 @@ def pytest_configure(config: Any) -> None:
     except ValueError as e:
         raise pytest.UsageError(str(e)) from e
     try:
-        stage = Stage(machine, Findings(), tree=config.getoption("--mla-testbed-aiter"))
-    except FileNotFoundError as e:
+        stage = Stage(machine, Findings(), tree=config.getoption("--mla-testbed-aiter"),
+                      modules=config.getoption("--mla-testbed-modules"))
+    except (FileNotFoundError, LibraryError) as e:
         raise pytest.UsageError(str(e)) from e
     setattr(config, _STAGE, stage)
 

@@ -16,6 +16,7 @@ import runpy
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 USAGE, ENVIRONMENT, UNDECIDED = 2, 3, 4
 
@@ -46,6 +47,9 @@ def parser() -> argparse.ArgumentParser:
                       help="AITER's compiled modules: its own, built by its own JIT for the "
                            "emulator; our ports of one version; auto: own where the C++ is not "
                            "the one that the ports follow")
+    made.add_argument("--compare", action="store_true",
+                      help="with own modules: call the port after each planner and reduce, and "
+                           "fail where they differ")
     made.add_argument("--ported", action="store_true",
                       help="accept that mla-testbed's ports run in place of C++ that was changed; "
                            "without it that ends with 4")
@@ -94,18 +98,21 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
         return USAGE
     findings = None if options.as_written else Findings(keep_going=options.keep_going)
     try:
-        stage = Stage(machine, findings, tree=options.aiter, modules=options.modules)
+        stage = Stage(machine, findings, tree=options.aiter, modules=options.modules,
+                      compare=options.compare)
     except (FileNotFoundError, LibraryError) as e:
         print(f"mla-testbed-python: {e}", file=sys.stderr)
         return ENVIRONMENT
+    if stage.choice.why:
+        print(f"mla-testbed-python: {stage.choice.why}", file=sys.stderr)
     try:
         code = _script(options.module, script)
     finally:
-        ported = stage.ported()
+        ported, lines, differences = stage.ported(), stage.lines(), stage.differences()
         stage.leave()
         if findings is not None and options.findings is not None:
             findings.write(options.findings, ported)
-        for line in ported.lines():
+        for line in lines:
             print(f"mla-testbed-python: {line}", file=sys.stderr)
     if findings is not None and code == 0 and (findings.failed() or findings.refused):
         for failed in findings.failed():
@@ -114,10 +121,22 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
         for refused in findings.refused:
             print(f"FAIL {refused['error']}: {refused['text']}", file=sys.stderr)
         return 1
+    code = code or _of_differences(options, differences)
     if ported.changed and not options.ported:
         print(f"mla-testbed-python: {ported.advice('--ported')}", file=sys.stderr)
         return code or UNDECIDED
     return code
+
+
+def _of_differences(options: argparse.Namespace, differences: Any) -> int:
+    """The exit code that --compare asks for."""
+    if not options.compare:
+        return 0
+    if differences is None or not differences.compared:
+        print("mla-testbed-python: --compare compared nothing: no planner or reduce of AITER's own "
+              "was called (--modules own)", file=sys.stderr)
+        return UNDECIDED
+    return 1 if differences.failures else 0
 
 
 def _writable(path: pathlib.Path) -> bool:

@@ -27,6 +27,7 @@ from . import (
 )
 from .findings import Findings
 from .own import build, choice
+from .own.compare import Differences
 from .own.runtime import Runtime, runtime
 
 _KEPT = "MLA_TESTBED_BACKEND"
@@ -38,12 +39,13 @@ class Stage:
     machine: what the world imitates. findings: where AITER's comparisons are kept; None leaves
     aiter.test_common as it is. once: see strict.install. tree: the source tree of AITER, put on
     sys.path; its directory hsa tells which kernels AITER ships, unless AITER_HSA names another.
-    modules: see own.choice.choose.
+    modules: see own.choice.choose. compare: own planners and reduce beside the ports.
     """
 
     def __init__(
         self, machine: world.Machine, findings: Findings | None = None, *, once: bool = True,
         tree: str | os.PathLike[str] | None = None, modules: str = "ported",
+        compare: bool = False,
     ) -> None:
         if "aiter" in sys.modules:
             raise RuntimeError("aiter is imported already: enter the stage before it")
@@ -62,6 +64,7 @@ class Stage:
         machine_answers.write(self.directory / "bin", machine)
         if self.choice.own_rest:
             self._runtime = runtime()
+            self._runtime.differences = Differences() if compare else None
         for name, value in {**self._variables(machine), **of_tree}.items():
             self._environment[name] = os.environ.get(name)
             os.environ[name] = value
@@ -113,6 +116,15 @@ class Stage:
         if self._compared is None or self._compared[0] != asked:
             self._compared = asked, sources.compare(*asked)
         return self._compared[1]
+
+    def lines(self) -> list[str]:
+        """What a report says about whose C++ ran; to be asked before `leave`."""
+        own = [] if self._runtime is None else self._runtime.lines()
+        return [*own, *self.ported().lines()]
+
+    def differences(self) -> Differences | None:
+        """Of own modules beside the ports, where they were compared."""
+        return None if self._runtime is None else self._runtime.differences
 
     def leave(self) -> None:
         """Puts everything back but modules that were imported meanwhile."""

@@ -12,6 +12,8 @@ import pathlib
 import sys
 from typing import Any
 
+from .. import _library
+
 _FOLDER = "used"
 _watching = False
 
@@ -47,5 +49,7 @@ def _loaded(event: str, arguments: tuple[Any, ...]) -> None:
     name = arguments[0]
     if directory and isinstance(name, (str, bytes, os.PathLike)):
         path = pathlib.Path(os.fsdecode(name))
-        if path.parent == pathlib.Path(directory):
+        # One of AITER's own is a library of its own.
+        if path.parent == pathlib.Path(directory) and \
+                path.resolve() == _library.library_path().resolve():
             mark(path.stem)

@@ -108,5 +108,5 @@ def _first_error(error: BaseException) -> str:
     while cause is not None:
         told += str(cause).split("\n")
         cause = cause.__cause__
-    lines = [line.strip() for line in told if re.search(r"\berror:|undefined symbol", line)]
-    return lines[0] if lines else told[0]
+    wrong = re.compile(r"\berror: (?!ld returned)|cannot find -l|undefined (reference|symbol)")
+    return next((line.strip() for line in told if wrong.search(line)), told[0])

@@ -15,6 +15,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from ... import rocm, world
 from ...errors import FaultError
 from ...world import notes
+from .compare import Call, Differences, twin
 
 _MOST_TEXT = 1 << 16
 _SHOWN = 16
@@ -70,6 +71,8 @@ class Runtime:
         self._library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
         self._library.hipTestbedDeferFaults(1)
         self.ranges = Ranges(self._library)
+        self.used: set[str] = set()
+        self.differences: Differences | None = None  # kept where calls are compared
 
     def before(self, arguments: dict[str, Any]) -> None:
         """An operation is about to be called with these arguments."""
@@ -106,13 +109,22 @@ class Runtime:
                 return decorate
 
             def decorated(function: Any) -> Any:
-                return self.around(decorate(function), f"{md_name}.{function.__name__}")
+                return self.around(decorate(function), md_name)
 
             return decorated
 
         core.compile_ops = compile_ops
 
-    def around(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def lines(self) -> list[str]:
+        """What a report says; nothing where no own module was used."""
+        if not self.used:
+            return []
+        launches, instructions = self.counted()
+        return [f"AITER's own C++ ran: {', '.join(sorted(self.used))} ({launches:,} launches, "
+                f"{instructions:,} wave instructions)",
+                *(self.differences.lines() if self.differences is not None else [])]
+
+    def around(self, function: Callable[..., Any], module: str) -> Callable[..., Any]:
         """The function of AITER's Python that calls an operation, with both of these around it."""
         signature = inspect.signature(function)
 
@@ -122,12 +134,22 @@ class Runtime:
                 arguments = dict(signature.bind(*args, **kwargs).arguments)
             except TypeError:  # the function itself says what is wrong
                 arguments = {}
+            self.used.add(module)
             self.before(arguments)
+            compared = self._compared(module, function.__name__, signature, args, kwargs)
             result = function(*args, **kwargs)
-            self.after(name)
+            self.after(f"{module}.{function.__name__}")
+            if compared is not None and self.differences is not None:
+                compared.compare(self.differences)
             return result
 
         return call
+
+
+    def _compared(self, module: str, name: str, signature: inspect.Signature, args: Any,
+                  kwargs: Any) -> Call | None:
+        port = None if self.differences is None else twin(module, name)
+        return None if port is None else Call(module, name, port, signature.bind(*args, **kwargs))
 
 
 _runtime: Runtime | None = None

@@ -55,7 +55,7 @@ class Outcome:
 class Plan:
     """How tests are run: source tree, machine, grid, seconds of a test, folder for logs.
 
-    ported: changed C++ in whose place ports ran is accepted.
+    ported: changed C++ in whose place ports ran is accepted. modules: see own.choice.choose.
     """
 
     tree: pathlib.Path
@@ -65,6 +65,7 @@ class Plan:
     timeout: float
     logs: pathlib.Path | None = None
     ported: bool = False
+    modules: str = "auto"
 
 
 def why_not(test: AiterTest, plan: Plan) -> str | None:
@@ -119,7 +120,7 @@ def _command(
 ) -> list[str]:
     command = [sys.executable, "-m", "mla_testbed.python_command", "--arch", plan.arch,
                "--backend", plan.backend, "--aiter", str(plan.tree), "--keep-going",
-               "--ported", "--findings", str(findings)]
+               "--modules", plan.modules, "--ported", "--findings", str(findings)]
     file = str(test.path(plan.tree))
     if test.pytest:
         command += ["-m", "pytest", "--", file, "-q", "-p", "no:cacheprovider",
