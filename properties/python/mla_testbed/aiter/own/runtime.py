@@ -103,13 +103,15 @@ class Runtime:
         real = core.compile_ops
 
         @functools.wraps(real)
-        def compile_ops(md_name: str, *args: Any, **kwargs: Any) -> Any:
-            decorate = real(md_name, *args, **kwargs)
+        def compile_ops(md_name: str, fc_name: str | None = None, *args: Any,
+                        **kwargs: Any) -> Any:
+            decorate = real(md_name, fc_name, *args, **kwargs)
             if not own(md_name):
                 return decorate
 
             def decorated(function: Any) -> Any:
-                return self.around(decorate(function), md_name)
+                name = fc_name or function.__name__
+                return self.around(decorate(function), inspect.signature(function), md_name, name)
 
             return decorated
 
@@ -124,9 +126,9 @@ class Runtime:
                 f"{instructions:,} wave instructions)",
                 *(self.differences.lines() if self.differences is not None else [])]
 
-    def around(self, function: Callable[..., Any], module: str) -> Callable[..., Any]:
+    def around(self, function: Callable[..., Any], signature: inspect.Signature, module: str,
+               name: str) -> Callable[..., Any]:
         """The function of AITER's Python that calls an operation, with both of these around it."""
-        signature = inspect.signature(function)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -136,9 +138,9 @@ class Runtime:
                 arguments = {}
             self.used.add(module)
             self.before(arguments)
-            compared = self._compared(module, function.__name__, signature, args, kwargs)
+            compared = self._compared(module, name, signature, args, kwargs)
             result = function(*args, **kwargs)
-            self.after(f"{module}.{function.__name__}")
+            self.after(f"{module}.{name}")
             if compared is not None and self.differences is not None:
                 compared.compare(self.differences)
             return result
