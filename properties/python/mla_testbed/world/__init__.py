@@ -79,6 +79,11 @@ class World:
         """The mode to enter in code that torch runs without modes: bodies of Python operations."""
         return self._dispatch
 
+    def early_writes(self) -> list[str]:
+        """With late copies: a sentence for each copy from pinned memory that the host wrote again
+        before it had waited for the device. The copies are looked at when the host waits."""
+        return list(self.state.late.ahead.found)
+
     def leave(self) -> None:
         """Performs what is queued and puts torch back."""
         global _active
