@@ -39,7 +39,8 @@ def enter(machine: Machine, *, all_names: bool = False) -> Stage:
     """
     if "TRITON_DEFAULT_FP_FUSION" not in os.environ:
         os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # what Triton does, without its warning
-    gpu = world.machine(machine.arch, machine.compute_units, late_copies=machine.late_copies)
+    gpu = world.machine(machine.arch, machine.compute_units, late_copies=machine.late_copies,
+                        poison=machine.poison, backend=machine.backend)
     tree = None if machine.without_aiter else os.environ.get("AITER_SRC")
     if tree:
         whole(tree, machine.arch)

@@ -79,6 +79,11 @@ class World:
         """The mode to enter in code that torch runs without modes: bodies of Python operations."""
         return self._dispatch
 
+    def storages(self) -> list[tuple[torch.UntypedStorage, int, int]]:
+        """The device's memory that is allocated: storages, their addresses and sizes in bytes."""
+        return [(one, one.data_ptr(), one.nbytes()) for one in notes.device_storages()
+                if one.nbytes()]
+
     def early_writes(self) -> list[str]:
         """With late copies: a sentence for each copy from pinned memory that the host wrote again
         before it had waited for the device. The copies are looked at when the host waits."""

@@ -8,6 +8,8 @@ it, and goes with the storage. A storage without a note is pageable host memory.
 from __future__ import annotations
 
 import contextlib
+import weakref
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -17,6 +19,9 @@ PINNED = "pinned"
 DEVICE = "device"
 
 _NOTE = "_mla_testbed_place"
+#: Storages of the device that are alive. Tables of addresses name them, and engines hide their
+#: objects from Python's collector (gc.freeze).
+_alive: weakref.WeakSet[torch.UntypedStorage] = weakref.WeakSet()
 
 
 def place(tensor: torch.Tensor) -> str:
@@ -38,8 +43,16 @@ def on_device(tensor: torch.Tensor) -> bool:
 def note(tensor: torch.Tensor, where: str) -> torch.Tensor:
     """Notes where the tensor's storage is; returns the tensor."""
     with contextlib.suppress(NotImplementedError, RuntimeError):
-        setattr(tensor.untyped_storage(), _NOTE, where)
+        storage = tensor.untyped_storage()
+        if where is DEVICE and getattr(storage, _NOTE, HOST) is not DEVICE:
+            _alive.add(storage)
+        setattr(storage, _NOTE, where)
     return tensor
+
+
+def device_storages() -> Iterable[torch.UntypedStorage]:
+    """The storages of the device that are alive."""
+    return [one for one in list(_alive) if getattr(one, _NOTE, HOST) is DEVICE]
 
 
 def note_all(value: Any, where: str) -> Any:
