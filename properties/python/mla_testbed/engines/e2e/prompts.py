@@ -20,7 +20,7 @@ from .scenario import Scenario
 #: How far the best logit has to be above the next one, at least. Logits have a deviation of 4.
 LEAST_MARGIN = 0.25
 #: Prompts that differ in their last token and are tried at a time, and how often.
-_BATCH, _ROUNDS = 64, 50
+_BATCH, _ROUNDS = 16, 150
 #: How much more than the floor a value of the engine may be off.
 ALLOWED = 2.0
 

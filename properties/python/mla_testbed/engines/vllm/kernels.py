@@ -24,6 +24,9 @@ _kept: list[Any] = []
 
 #: Operations that speculation's imports ask for by name, and that nothing here calls.
 _NEVER_CALLED = (
+    "dynamic_scaled_fp8_quant(Tensor! result, Tensor input, Tensor! scale) -> ()",
+    "dynamic_per_token_scaled_fp8_quant(Tensor! result, Tensor input, Tensor! scale, "
+    "Tensor? scale_ub) -> ()",
     "silu_and_mul_quant(Tensor! result, Tensor input, Tensor scale) -> ()",
     "rms_norm_static_fp8_quant(Tensor! result, Tensor input, Tensor weight, Tensor scale, "
     "float epsilon) -> ()",

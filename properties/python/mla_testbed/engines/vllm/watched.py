@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ... import world
+from ... import mla_bundle, mla_capture, world
 from ..decode.built import PADDING, Built
 from ..e2e.traced import Served, Step
 from ..moved import replace
@@ -39,6 +39,7 @@ class Watch:
         self.on = False
         self._layers, self._observed, self._model = layers, observed, model
         self._batch: Any = None
+        self._attending = -1  # the layer of the model that attends now
         self._blocks: dict[str, list[int]] = {}
         at = functools.partial(replace, f"vLLM {version}", SUPPORTED)
         at(_RUNNER + "prepare_inputs", self._prepared)
@@ -49,6 +50,46 @@ class Watch:
     def replays(self) -> int:
         """Steps whose layers a graph ran."""
         return sum(step.replayed for step in self.steps)
+
+    def save_launch(self, step: int, layer: int, folder: str) -> None:
+        """Saves the decode launch of a step and layer, with its tensors, when it comes."""
+        import aiter.mla
+
+        kernel = aiter.mla.mla_decode_fwd
+
+        def after(arguments: dict[str, Any]) -> None:
+            number, given = self._attending, dict(arguments)
+
+            def save() -> None:
+                if self.on and len(self.steps) - 1 == step and number == layer:
+                    self._saved(folder, given)
+
+            self._launch([given["o"]], save)
+
+        mla_capture.replace_everywhere(kernel, mla_capture.observed(kernel, after))
+
+    def _saved(self, folder: str, arguments: dict[str, Any]) -> None:
+        with _disable_current_modes():
+            plain = {name: _copy(value) if isinstance(value, torch.Tensor) else value
+                     for name, value in arguments.items()}
+            call = self._planned(arguments.get("work_indptr"))
+            name = f"step {len(self.steps) - 1}"
+            if call is None:
+                return
+            scalars, arrays = mla_capture.bundle_of(call, self._observed.facts)
+            scalars.update(mla_capture.planned_dtypes(call))
+            more, launch = mla_capture.launch_of(plain)
+            most, tensors = mla_capture.tensors_of(plain, arrays["seqlens_kv_indptr"])
+            mla_bundle.write_bundle(folder, name, {**scalars, **more, **most},
+                                    {**arrays, **launch, **tensors})
+
+    def _planned(self, plan: torch.Tensor | None) -> dict[str, Any] | None:
+        """The planner call that filled a plan, as its tensors are now."""
+        for call in reversed(self._observed.decode):
+            if plan is not None and call["work_indptr"].data_ptr() == plan.data_ptr():
+                return {name: _copy(value) if isinstance(value, torch.Tensor) else value
+                        for name, value in call.items()}
+        return None
 
     def _prepared(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)
@@ -104,7 +145,9 @@ class Watch:
                 self._launch([], lambda: self._lists(metadata))
             tensors = {"query": q, "key": torch.cat([latent, rope.reshape(len(latent), -1)], -1)}
             kept = self._kept(number, tensors)
+            self._attending = number
             result = before(layer, q, latent, rope, cache, metadata, output, *rest, **named)
+            self._attending = -1
             self._launch([output], lambda: kept({"attention": output}))
             self._launch([q], lambda: kept(tensors))
             return result
@@ -153,15 +196,10 @@ class Watch:
                  "kv_indices": decode.paged_kv_indices}
         with _disable_current_modes():
             found = {name: _copy(value) for name, value in lists.items()}
-            call = next((call for call in reversed(self._observed.decode)
-                         if metadata.work_indptr is not None
-                         and call["work_indptr"].data_ptr() == metadata.work_indptr.data_ptr()),
-                        None)
+            call = self._planned(metadata.work_indptr)
             if call is None:
                 return
-            plain = {name: _copy(value) if isinstance(value, torch.Tensor) else value
-                     for name, value in call.items()}
-            bundle = self._observed.planned(f"step {step.number}", plain, found)
+            bundle = self._observed.planned(f"step {step.number}", call, found)
         live = len(step.served)
         step.built = Built(bundle, tuple(i if i < live else PADDING for i in range(decodes)),
                            None, elsewhere=tuple(range(decodes, live)))
