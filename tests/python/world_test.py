@@ -5,6 +5,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the world needs torch, which is not installed")
 
 from mla_testbed import world  # noqa: E402
+from mla_testbed.world import ahead  # noqa: E402
 
 
 @pytest.fixture
@@ -239,8 +240,6 @@ def test_an_event_covers_the_copies_before_it_and_no_later_ones(late):
 
 
 def test_a_host_that_is_ahead_by_the_bound_of_the_queue_waits(late):
-    from mla_testbed.world import ahead
-
     pinned = torch.zeros(1, pin_memory=True)
     there = torch.zeros(1, device="cuda")
     for _ in range(ahead.BOUND + 1):

@@ -1,4 +1,4 @@
-"""Whole engines, without one: scenarios, the reference, the floor, the fault finder, the command."""
+"""Whole engines, without one: scenarios, reference, floor, fault finder, command."""
 
 import dataclasses
 import json
@@ -165,6 +165,14 @@ def test_a_row_that_nobody_wrote_is_off(small):
     steps[1].layers[0]["attention"][1] = torch.nan
     fault = find.first(steps)
     assert (fault.step, fault.layer, fault.request, fault.tensor) == (1, 0, 1, "attention")
+
+
+def test_what_is_computed_after_the_last_token_is_not_compared(small):
+    steps, find = served(*small)
+    last = steps[-1]
+    last.positions += 2
+    last.layers[0]["attention"][:] = torch.nan
+    assert find.first(steps) is None
 
 
 def test_wrong_logits_and_wrong_inputs_are_named(small):

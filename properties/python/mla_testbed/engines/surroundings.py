@@ -105,8 +105,7 @@ def world_inside_operations(entered: world.World) -> None:
 
 
 def _qualified(namespace: str, name: Any) -> str:
-    """"namespace::operation" for what Library.impl takes: a name, with an overload, or an OpOverload.
-    """
+    """"namespace::operation" of what Library.impl takes: a name, or an OpOverload."""
     name = name._schema.name if hasattr(name, "_schema") else str(name).partition(".")[0]
     return name if "::" in name else f"{namespace}::{name}"
 

@@ -15,7 +15,7 @@ from types import FrameType
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-#: Copies that wait at most. A queue of a device is bounded too: a host that is this far ahead waits.
+#: Copies that wait at most. A device's queue is bounded too: a host that is this far ahead waits.
 BOUND = 4096
 _OUTSIDE = ("/torch/", "/mla_testbed/", "<")
 

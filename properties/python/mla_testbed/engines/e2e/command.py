@@ -1,4 +1,4 @@
-"""mla-testbed-engines e2e: each scenario in a process of its own, a line for each, and a summary."""
+"""mla-testbed-engines e2e: each scenario in a process of its own, and a summary of all."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def run(options: argparse.Namespace) -> int:
                 result = smaller(runner, result, options.shrink)
             result.bundle = runner.saved(result)
         tally[result.verdict] += 1
-        print(f"[{number}/{len(scenarios)}] " + "\n".join(lines(result, options.engine)), flush=True)
+        text = "\n".join(lines(result, options.engine))
+        print(f"[{number}/{len(scenarios)}] {text}", flush=True)
         if options.json:
             with pathlib.Path(options.json).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(dataclasses.asdict(result)) + "\n")
@@ -120,8 +121,8 @@ def lines(result: Result, engine: str) -> Iterator[str]:
         yield "  used of what rounding explains: " + ", ".join(
             f"{name} {share:.0%}" for name, share in result.worst.items())
         yield (f"  steps {result.steps}, {result.replayed} from graphs, {result.lists} with lists "
-               f"judged; {result.cached} cached tokens; {result.accepted} of {result.drafts} drafts "
-               "accepted")
+               f"judged; {result.cached} cached tokens; {result.accepted} of {result.drafts} "
+               "drafts accepted")
     if result.stand_ins:
         yield "  stand-ins: " + ", ".join(f"{n} {c}" for n, c in sorted(result.stand_ins.items()))
     if result.seconds:

@@ -77,14 +77,17 @@ class Finder:
             tokens = step.tokens[one.first:one.first + one.rows].tolist()
             positions = step.positions[one.first:one.first + one.rows].tolist()
             whole = self._sequences[one.request]
-            if positions != list(range(start, start + one.rows)) or start >= len(whole):
+            if start >= len(whole):  # scheduled before its last token came; nobody reads this
+                continue
+            if positions != list(range(start, start + one.rows)):
                 return Fault(step.number, one.request, start, None, "positions", 0, 0)
             if tokens[0] != whole[start]:
                 return Fault(step.number, one.request, start, None, "tokens", 0, 0)
             right[one.request] = (start, *self._expected(one.request, start, tokens))
+        compared = [one for one in step.served if one.request in right]
         for layer in sorted(step.layers):
             for name in _ORDER:
-                for one in step.served:
+                for one in compared:
                     start, traced, _ = right[one.request]
                     found = step.layers[layer].get(name)
                     if found is not None:
@@ -103,7 +106,7 @@ class Finder:
                 self._known[request] = traced, self._reference.logits(whole, traced)
             return self._known[request]
         traced = Traced()
-        return traced, self._reference.logits([*whole[:start], *tokens], traced)[:, :]
+        return traced, self._reference.logits([*whole[:start], *tokens], traced)
 
     def _compared(self, step: Step, one: Served, start: int, layer: int | None, name: str,
                   found: torch.Tensor, right: torch.Tensor) -> Fault | None:
@@ -126,7 +129,7 @@ class Finder:
             return None
         for logits, row in zip(step.logits, step.logit_rows.tolist(), strict=True):
             for one in step.served:
-                if one.first <= row < one.first + one.rows:
+                if one.request in right and one.first <= row < one.first + one.rows:
                     start, _, expected = right[one.request]
                     at = start + row - one.first
                     fault = self._off(step, one, at, None, LOGITS, logits[None],

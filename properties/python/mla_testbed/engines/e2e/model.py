@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import pathlib
 from typing import Any
@@ -12,7 +13,7 @@ import torch
 from .scenario import Scenario
 
 HIDDEN, VOCABULARY, MIDDLE, POSITIONS = 256, 256, 512, 2048
-LATENT, ROPE, PLAIN = 512, 64, 128  # elements of a latent, and of a head's key with and without rope
+LATENT, ROPE, PLAIN = 512, 64, 128  # of a latent; of a head's key with and without rope
 HEAD, GROUP = 128, 4  # of a model without MLA: elements of a head, query heads of a KV head
 THETA, EPSILON = 10000.0, 1e-6
 #: Deviation of scores is the square of _SHARP, that of logits _SPREAD.
@@ -31,7 +32,7 @@ class Model:
 
     def write(self, folder: pathlib.Path) -> None:
         """A checkpoint that engines load."""
-        from safetensors.torch import save_file
+        save_file = importlib.import_module("safetensors.torch").save_file  # engines have it
 
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(self.config), encoding="utf-8")
@@ -68,8 +69,9 @@ class _Drawn:
 
 def _mla_layer(drawn: _Drawn, heads: int) -> dict[str, torch.Tensor]:
     query, key = _SHARP / HIDDEN**0.5, _SHARP / LATENT**0.5
-    expand = torch.cat([part for _ in range(heads)
-                        for part in (drawn(PLAIN, LATENT, key), drawn(PLAIN, LATENT, LATENT**-0.5))])
+    value = LATENT**-0.5
+    expand = torch.cat([drawn(PLAIN, LATENT, deviation) for _ in range(heads)
+                        for deviation in (key, value)])
     return {
         "self_attn.q_proj.weight": drawn(heads * (PLAIN + ROPE), HIDDEN, query),
         "self_attn.kv_a_proj_with_mqa.weight": torch.cat(

@@ -1,8 +1,8 @@
 """Prompts whose next tokens float32 chooses with a margin, and the noise floor of a model.
 
 The floor is measured before an engine is asked: the same reference, with the roundings of the types
-that the engine computes in, over the same tokens. With logits that are off by d at most, another
-token is chosen only if its logit is less than 2 d below the best one.
+that the engine computes in, over the same tokens and more. With logits that are off by d at most,
+another token is chosen only if its logit is less than 2 d below the best one: that is the margin.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from .scenario import Scenario
 LEAST_MARGIN = 0.25
 #: Prompts that differ in their last token and are tried at a time, and how often.
 _BATCH, _ROUNDS = 16, 150
+#: Random sequences that the floor is measured over, beside those of the requests.
+_MORE = 4
 #: How much more than the floor a value of the engine may be off.
 ALLOWED = 2.0
 
@@ -41,7 +43,7 @@ class Floor:
     @property
     def bound(self) -> float:
         """The largest regret that rounding explains."""
-        return 2 * ALLOWED * self.logits
+        return ALLOWED * self.regret
 
     def of(self, name: str) -> float:
         """The largest difference of a tensor's element, or of "logits", that rounding explains."""
@@ -78,7 +80,9 @@ def ask(scenario: Scenario, model: Model) -> Asked:
     lengths = _lengths(scenario, random_of)
     drawn = [[*shared, *(random_of.randrange(VOCABULARY) for _ in range(length - len(shared)))]
              for length in lengths]
-    floor = _floor(scenario, model, reference, [
+    more = [[random_of.randrange(VOCABULARY) for _ in range(scenario.longest + scenario.tokens)]
+            for _ in range(_MORE)]
+    floor = _floor(scenario, model, reference, more + [
         [*prompt, *_answer(reference, prompt, scenario.tokens)] for prompt in drawn])
     if scenario.cache == "fp8":  # few prompts have a margin above this floor
         return Asked(drawn, [_answer(reference, prompt, scenario.tokens) for prompt in drawn], 0.0,
@@ -91,10 +95,7 @@ def ask(scenario: Scenario, model: Model) -> Asked:
 
 def _lengths(scenario: Scenario, random_of: random.Random) -> list[int]:
     """From 3 to the longest, which is there."""
-    if scenario.prefix:
-        least = scenario.longest * 2 // 3 + 1
-    else:
-        least = min(3, scenario.longest)
+    least = scenario.longest * 2 // 3 + 1 if scenario.prefix else min(3, scenario.longest)
     others = [random_of.randint(least, max(least, scenario.longest))
               for _ in range(scenario.requests - 1)]
     return [max(least, scenario.longest), *others]

@@ -132,7 +132,8 @@ class Reference:
         q, k, v = (self._linear(h, of + name).view(batch, rows, -1, HEAD)
                    for name in ("q_proj", "k_proj", "v_proj"))
         q, k = self._turned(q, start, pairs=False), self._turned(k, start, pairs=False)
-        kept["query"], kept["key"] = q[0].flatten(1), torch.cat([k[0], v[0]], -1).flatten(1)
+        kept["query"] = q[0].flatten(1)
+        kept["key"] = torch.cat([k[0].flatten(1), v[0].flatten(1)], -1)
         if past is not None:
             k, v = torch.cat([past[0], k], 1), torch.cat([past[1], v], 1)
         out = self._round(self._attend(q, k.repeat_interleave(GROUP, 2),

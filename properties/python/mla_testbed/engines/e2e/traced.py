@@ -36,7 +36,7 @@ class Step:
         tokens, positions: (rows,) what the model got; None before the first layer ran.
         layers: number of a layer -> name of a tensor -> (rows, elements), float32.
         logits: (rows of `logit_rows`, vocabulary).
-        built: what the decode kernel of the first layer was about to read. block: tokens of a block.
+        built: what the decode kernel of the first layer was about to read.
         replayed: the step's layers were a graph's.
     """
 

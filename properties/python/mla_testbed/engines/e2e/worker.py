@@ -32,12 +32,12 @@ from .scenario import Scenario
 
 
 class Clock:
-    """Seconds of each part."""
+    """Seconds of each part: a call ends one."""
 
     def __init__(self, into: dict[str, float]) -> None:
         self._into, self._last = into, time.monotonic()
 
-    def __call__(self, part: str) -> None:
+    def __call__(self, part: str) -> None:  # noqa: D102 the class says it
         now = time.monotonic()
         self._into[part] = round(now - self._last, 2)
         self._last = now
@@ -63,14 +63,10 @@ def _judge(scenario: Scenario, result: Result, bundle: list[str]) -> None:
     torch.set_num_threads(1)  # small matrices: a second thread would mostly wait
     made = model.make(scenario)
     asked = prompts.ask(scenario, made)
-    result.margin, result.allowed = asked.margin, asked.floor.bound
     clock("prompts")
-    from ..vllm import kernels
     from ..vllm.whole import Whole
 
-    units = COMPUTE_UNITS[scenario.arch]
-    whole = Whole(scenario, units)
-    result.engine, result.version, result.aiter = "vllm", whole.version, whole.aiter
+    whole = Whole(scenario, COMPUTE_UNITS[scenario.arch])
     if bundle:
         whole.watch.save_launch(int(bundle[1]), int(bundle[2]), bundle[0])
     plant = os.environ.get("MLA_TESTBED_E2E_PLANT")
@@ -78,11 +74,23 @@ def _judge(scenario: Scenario, result: Result, bundle: list[str]) -> None:
         file, _, name = plant.partition("::")
         runpy.run_path(file)[name or "plant"](whole)
     clock("imports")
+    serve(scenario, made, asked, whole, result, clock)
+
+
+def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: Any, result: Result,
+          clock: Clock) -> None:
+    """Starts the engine, serves the scenario's requests, and compares.
+
+    Raises:
+        ImportError: something is not there that says nothing about the engine.
+    """
+    result.engine, result.version, result.aiter = "vllm", whole.version, whole.aiter
+    result.margin, result.allowed = asked.margin, asked.floor.bound
     out: list[list[int]] = []
     try:
         with tempfile.TemporaryDirectory(prefix="mla-testbed-e2e-") as folder:
             made.write(pathlib.Path(folder))
-            whole.start(pathlib.Path(folder))
+            whole.start(scenario, pathlib.Path(folder))
         clock("start")
         for _ in range(1 + scenario.prefix):
             more, cached = whole.generate(asked.prompts)
@@ -97,7 +105,7 @@ def _judge(scenario: Scenario, result: Result, bundle: list[str]) -> None:
         result.found(f"the engine raised {type(e).__name__}: {raised.first_line(e)} "
                      f"{raised.place(e)}")
     clock("served")
-    result.stand_ins = dict(kernels.used)
+    result.stand_ins = whole.stand_ins()
     result.steps = len(whole.watch.steps)
     result.replayed = whole.watch.replays
     if out:

@@ -100,8 +100,8 @@ class Watch:
                 self._batch = batch
                 starts = batch.query_start_loc_np
                 self.steps.append(Step(len(self.steps), [
-                    Served(int(name.partition("-")[0]), int(starts[i + 1] - starts[i]), int(starts[i]),
-                           tuple(self._blocks.get(name, ())))
+                    Served(int(name.partition("-")[0]), int(starts[i + 1] - starts[i]),
+                           int(starts[i]), tuple(self._blocks.get(name, ())))
                     for i, name in enumerate(batch.req_ids)]))
             return batch
 
