@@ -239,6 +239,23 @@ def test_an_event_covers_the_copies_before_it_and_no_later_ones(late):
     assert len(late.early_writes()) == 1
 
 
+def test_what_stands_for_a_kernel_looks_at_values_and_the_host_does_not_wait(late):
+    pinned = torch.ones(2, pin_memory=True)
+    there = torch.zeros(2, device="cuda")
+    there.copy_(pinned, non_blocking=True)
+    with late.kernel():
+        assert there.sum().item() == 2
+        assert there.tolist() == [1, 1]
+    pinned.numpy()[:] = 5
+    torch.cuda.synchronize()
+    assert len(late.early_writes()) == 1
+    there.copy_(pinned, non_blocking=True)
+    assert there.sum().item() == 10
+    pinned.numpy()[:] = 6
+    torch.cuda.synchronize()
+    assert len(late.early_writes()) == 1
+
+
 def test_a_host_that_is_ahead_by_the_bound_of_the_queue_waits(late):
     pinned = torch.zeros(1, pin_memory=True)
     there = torch.zeros(1, device="cuda")

@@ -75,6 +75,18 @@ class World:
         with _disable_current_modes():  # what it does inside is not recorded a second time
             launch()
 
+    @contextlib.contextmanager
+    def kernel(self) -> Iterator[None]:
+        """Code that stands for a kernel: it may look at values of the device, and the host does not
+        wait for that."""
+        late = self.state.late
+        before, late.in_kernel = late.in_kernel, True
+        try:
+            late.before_launch()
+            yield
+        finally:
+            late.in_kernel = before
+
     def inside(self) -> Dispatch:
         """The mode to enter in code that torch runs without modes: bodies of Python operations."""
         return self._dispatch

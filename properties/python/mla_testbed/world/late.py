@@ -33,6 +33,8 @@ class LateCopies:
         self.enabled = enabled
         self.performed = 0
         self.ahead = Ahead()
+        # What runs now stands for a kernel: where it looks at a value, no host waits.
+        self.in_kernel = False
         self._queue: list[Pending] = []
 
     def add(self, device: torch.Tensor, perform: Callable[[], None], *, to_host: bool,
@@ -70,6 +72,9 @@ class LateCopies:
 
         position: of an event (Ahead.position); what came after it may still be read.
         """
+        if self.in_kernel:
+            self.before_launch()
+            return
         self._perform(len(self._queue))
         self.ahead.reached(self.ahead.position() if position is None else position)
 

@@ -7,6 +7,7 @@ run was not the engine's or AITER's own.
 from __future__ import annotations
 
 import collections
+import contextlib
 import ctypes
 import functools
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any
 
 import torch
 
+from ... import world
 from ...errors import FaultError
 from ...world import notes
 from . import operations
@@ -201,7 +203,9 @@ def _counted(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(body)
     def called(*arguments: Any, **named: Any) -> Any:
         used[name] += 1
-        return body(*arguments, **named)
+        entered = world.active()
+        with contextlib.nullcontext() if entered is None else entered.kernel():
+            return body(*arguments, **named)
 
     return called
 
