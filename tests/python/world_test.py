@@ -246,6 +246,7 @@ def test_what_stands_for_a_kernel_looks_at_values_and_the_host_does_not_wait(lat
     with late.kernel():
         assert there.sum().item() == 2
         assert there.tolist() == [1, 1]
+    late.launch(there.tolist, [there])
     pinned.numpy()[:] = 5
     torch.cuda.synchronize()
     assert len(late.early_writes()) == 1

@@ -157,6 +157,8 @@ def chunk_starts(whole):
 #: Group -> plants of one machine and one model, each with its scenario.
 _MLA = "e2e1:requests=3;tokens=6;longest=40;layers=1"
 _FP8 = "e2e1:arch=gfx950;cache=fp8;requests=4;tokens=4;longest=70;layers=1;late=1"
+#: Two steps, each with a whole prompt: a prompt with a cached part has no FP8 plan.
+_STAGED = "e2e1:arch=gfx950;cache=fp8;requests=2;tokens=1;longest=48;layers=1;late=1;chunk=48"
 _FA = "e2e1:model=llama;heads=8;requests=3;tokens=6;longest=60;layers=1;chunk=24;prefix=1"
 GROUPS = {
     "mla": {
@@ -168,8 +170,8 @@ GROUPS = {
         "planned_for_half": _MLA,
         "prefix_of_repeated_heads": _MLA + ";heads=8"},
     "fp8": {
-        "none": _FP8 + ";chunk=48",
-        "one_staging_buffer": _FP8 + ";chunk=48",
+        "none": _STAGED,
+        "one_staging_buffer": _STAGED,
         "first_request_only": _FP8},
     "fa": {
         "none": _FA,

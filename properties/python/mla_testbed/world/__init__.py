@@ -72,7 +72,8 @@ class World:
         if self.state.capture is not None:
             self.state.capture.before([tensor for tensor in tensors if on_device(tensor)])
             self.state.capture.add(launch)
-        with _disable_current_modes():  # what it does inside is not recorded a second time
+        # What it does inside is not recorded a second time.
+        with _disable_current_modes(), self.kernel():
             launch()
 
     @contextlib.contextmanager
