@@ -12,11 +12,12 @@ from mla_testbed.bundle import Bundle  # noqa: E402
 from mla_testbed.engines import moved  # noqa: E402
 from mla_testbed.engines.__main__ import main  # noqa: E402
 from mla_testbed.engines.decode.built import Built  # noqa: E402
-from mla_testbed.engines.e2e import command, finder, model, prompts  # noqa: E402
+from mla_testbed.engines.e2e import command, finder, model, prompts, worker  # noqa: E402
 from mla_testbed.engines.e2e.judged import Result  # noqa: E402
 from mla_testbed.engines.e2e.reference import Reference, Traced, exact, fp8  # noqa: E402
 from mla_testbed.engines.e2e.scenario import NAMED, Scenario, drawn  # noqa: E402
 from mla_testbed.engines.e2e.traced import Served, Step  # noqa: E402
+from mla_testbed.ported import Ported  # noqa: E402
 
 SMALL = Scenario(heads=8, requests=2, tokens=4, longest=9)
 
@@ -279,6 +280,33 @@ def test_the_exit_code_is_the_verdicts(tmp_path, capsys, verdict, code):
     out = capsys.readouterr().out
     assert f"[1/1] {verdict.upper()} e2e1: engine=vllm 0.33.0" in out
     assert json.loads((tmp_path / "out").read_text())["verdict"] == verdict
+
+
+@pytest.mark.parametrize(("more", "code"), [([], 4), (["--ported"], 0)])
+def test_changed_sources_of_aiter_that_did_not_run_are_not_passed(tmp_path, capsys, more, code):
+    ported = Ported("e404", ("module_x",), {"csrc/x.cu": ("module_x",)}).as_json()
+    made = dataclasses.asdict(Result("e2e1:", "vllm", "0.33.0", ported=ported))
+    python = script(tmp_path, f"cat > \"$4\" <<'E'\n{json.dumps(made)}\nE\n")
+    assert main(["e2e", "bf16", "--engine", "vllm", "--python", python, *more]) == code
+    assert "csrc/x.cu differs from AITER e404, and its change did not run" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("worst", "blind", "sentence"), [
+    (["query", "key", "attention"], False, "logits never seen, no layer seen in 0 of 1 steps"),
+    (["query", "key", "attention", "logits"], True, "no layer seen in 1 of 1 steps")])
+def test_what_was_not_watched_is_inconclusive(worst, blind, sentence):
+    step, result = Step(0, []), Result("e2e1:", version="9.9")
+    step.tokens = None if blind else torch.zeros(0)
+    worker._seen(dict.fromkeys(worst, 0.1), [step], result)
+    assert result.verdict == "inconclusive"
+    assert sentence in result.findings[0]
+
+
+def test_a_run_that_was_watched_throughout_passes():
+    step, result = Step(0, []), Result("e2e1:")
+    step.tokens = torch.zeros(0)
+    worker._seen(dict.fromkeys(["query", "key", "attention", "logits"], 0.1), [step], result)
+    assert result.verdict == "pass"
 
 
 def test_a_process_without_a_result_is_inconclusive_with_its_last_words(tmp_path, capsys):

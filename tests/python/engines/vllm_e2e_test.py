@@ -20,7 +20,8 @@ def test_vllm_generates_what_float32_does(tmp_path):
     scenario = "e2e1:requests=3;tokens=6;longest=40;chunk=32;late=1"
     done = subprocess.run(
         [sys.executable, "-m", "mla_testbed.engines", "e2e", scenario, "--engine", "vllm",
-         "--json", tmp_path / "found"], capture_output=True, text=True, timeout=900, check=False)
+         "--ported", "--json", tmp_path / "found"], capture_output=True, text=True, timeout=900,
+        check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads((tmp_path / "found").read_text())
     assert (found["equal"], found["tokens"]) == (18, 18)

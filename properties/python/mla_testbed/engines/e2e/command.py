@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 
 from ...errors import UsageError
+from ...ported import Ported
 from .. import report
 from ..client import EngineMissing, Setting, interpreter
 from ..findings import FAIL, INCONCLUSIVE, PASS
@@ -88,6 +89,7 @@ def run(options: argparse.Namespace) -> int:
     bundles = pathlib.Path(options.bundles).resolve() if options.bundles else None
     runner = Runner(interpreter(Setting(options.engine, options.python)), options.timeout, bundles)
     tally: collections.Counter[str] = collections.Counter()
+    ported: Ported | None = None
     started = time.monotonic()
     for number, scenario in enumerate(scenarios, 1):
         result = runner.run(scenario)
@@ -96,6 +98,9 @@ def run(options: argparse.Namespace) -> int:
                 result = smaller(runner, result, options.shrink)
             result.bundle = runner.saved(result)
         tally[result.verdict] += 1
+        if result.ported is not None:
+            one = Ported.of_json(result.ported)
+            ported = one if ported is None else ported.together(one)
         text = "\n".join(lines(result, options.engine))
         print(f"[{number}/{len(scenarios)}] {text}", flush=True)
         if options.json:
@@ -103,9 +108,12 @@ def run(options: argparse.Namespace) -> int:
                 file.write(json.dumps(dataclasses.asdict(result)) + "\n")
     print(f"scenarios {len(scenarios)}: {tally[PASS]} pass, {tally[FAIL]} fail, "
           f"{tally[INCONCLUSIVE]} inconclusive; {time.monotonic() - started:.0f} s")
+    left_out = ported is not None and bool(ported.changed) and not options.ported
+    for line in () if ported is None else ported.lines() + [ported.advice("--ported")] * left_out:
+        print(line)
     if tally[FAIL]:
         return report.FAILED
-    return report.UNDECIDED if tally[INCONCLUSIVE] else report.HELD
+    return report.UNDECIDED if tally[INCONCLUSIVE] or left_out else report.HELD
 
 
 def lines(result: Result, engine: str) -> Iterator[str]:

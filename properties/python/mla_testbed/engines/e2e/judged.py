@@ -7,7 +7,7 @@ import json
 import pathlib
 from typing import Any
 
-from ..findings import FAIL, PASS
+from ..findings import FAIL, INCONCLUSIVE, PASS
 
 
 @dataclasses.dataclass
@@ -26,6 +26,7 @@ class Result:
         drafts, accepted: draft tokens.
         stand_ins: operations that neither vLLM nor AITER ran, with calls.
         seconds: of each part. bundle: folder that `mla-testbed check` reads.
+        ported: in place of which modules of AITER ours ran (ported.Ported.as_json).
     """
 
     scenario: str
@@ -50,10 +51,16 @@ class Result:
     stand_ins: dict[str, int] = dataclasses.field(default_factory=dict)
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
     bundle: str = ""
+    ported: dict[str, Any] | None = None
 
     def found(self, sentence: str) -> None:
         """A failure."""
         self.verdict = FAIL
+        self.findings.append(sentence)
+
+    def unknown(self, sentence: str) -> None:
+        """Nothing is said about the engine, unless it failed already."""
+        self.verdict = FAIL if self.verdict == FAIL else INCONCLUSIVE
         self.findings.append(sentence)
 
     def write(self, path: pathlib.Path) -> None:

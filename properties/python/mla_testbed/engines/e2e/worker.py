@@ -24,11 +24,12 @@ import torch
 from ..._options import COMPUTE_UNITS
 from ...errors import MlaError
 from .. import raised
-from ..findings import FAIL, INCONCLUSIVE, PASS
+from ..findings import PASS
 from . import finder, model, prompts
 from .judged import Result
 from .reference import Reference
 from .scenario import Scenario
+from .traced import Step
 
 
 class Clock:
@@ -44,7 +45,7 @@ class Clock:
 
 
 def main(arguments: list[str]) -> int:
-    """0, with a result in the file; 3 where the engine cannot be imported."""
+    """Leaves the result in the file; an engine that cannot be imported is inconclusive."""
     text, path, *bundle = arguments
     scenario = Scenario.parse(text)
     result = Result(str(scenario))
@@ -52,8 +53,7 @@ def main(arguments: list[str]) -> int:
         _judge(scenario, result, bundle)
     except (ImportError, MlaError) as e:
         traceback.print_exc()
-        result.verdict = INCONCLUSIVE if result.verdict == PASS else FAIL
-        result.findings.append(f"{type(e).__name__}: {e}")
+        result.unknown(f"{type(e).__name__}: {e}")
     result.write(pathlib.Path(path))
     return 0
 
@@ -106,6 +106,7 @@ def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: An
                      f"{raised.place(e)}")
     clock("served")
     result.stand_ins = whole.stand_ins()
+    result.ported = whole.stage.ported().as_json()
     result.steps = len(whole.watch.steps)
     result.replayed = whole.watch.replays
     if out:
@@ -144,9 +145,21 @@ def _compare(scenario: Scenario, asked: prompts.Asked, out: list[list[int]],
     if fault is not None:
         result.fault = dataclasses.asdict(fault)
         result.found(f"first fault: {fault}")
+    elif result.verdict == PASS:
+        _seen(found.worst, steps, result)
     result.lists = sum(step.built is not None for step in steps)
     for finding in finder.judged_lists(scenario, units, steps):
         result.found(f"{finding.property} step {finding.step}: {finding.what}")
+
+
+def _seen(worst: dict[str, float], steps: list[Step], result: Result) -> None:
+    """What was not watched did not pass."""
+    missing = [name for name in ("query", "key", "attention", "logits") if name not in worst]
+    blind = [str(step.number) for step in steps if step.tokens is None]
+    if missing or blind or not steps:
+        result.unknown(f"vLLM {result.version} runs elsewhere than where it is watched: "
+                       f"{', '.join(missing) or 'no tensor'} never seen, no layer seen in "
+                       f"{len(blind)} of {len(steps)} steps; expected vLLM 0.33.0")
 
 
 if __name__ == "__main__":
