@@ -288,7 +288,8 @@ def test_changed_sources_of_aiter_that_did_not_run_are_not_passed(tmp_path, caps
     made = dataclasses.asdict(Result("e2e1:", "vllm", "0.33.0", ported=ported))
     python = script(tmp_path, f"cat > \"$4\" <<'E'\n{json.dumps(made)}\nE\n")
     assert main(["e2e", "bf16", "--engine", "vllm", "--python", python, *more]) == code
-    assert "csrc/x.cu differs from AITER e404, and its change did not run" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "csrc/x.cu differs from AITER e404, and its change did not run" in out
 
 
 @pytest.mark.parametrize(("worst", "blind", "sentence"), [

@@ -10,23 +10,28 @@ import sys
 
 import pytest
 import vllm_e2e_plants as plants
+from mla_testbed import check
+from mla_testbed.bundle import Bundle
 
 if os.environ.get("MLA_TESTBED_SMOKE") != "vllm" or not os.environ.get("AITER_SRC"):
     pytest.skip("MLA_TESTBED_SMOKE is not vllm, or AITER_SRC names no sources "
                 "(tests/python/engines/smoke.sh)", allow_module_level=True)
 
 
-def test_vllm_generates_what_float32_does(tmp_path):
+def test_vllm_generates_what_float32_does_and_a_launch_of_it_is_a_valid_bundle(tmp_path):
     scenario = "e2e1:requests=3;tokens=6;longest=40;chunk=32;late=1"
     done = subprocess.run(
-        [sys.executable, "-m", "mla_testbed.engines", "e2e", scenario, "--engine", "vllm",
-         "--ported", "--json", tmp_path / "found"], capture_output=True, text=True, timeout=900,
-        check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+        [sys.executable, "-m", "mla_testbed.engines.e2e.worker", scenario, tmp_path / "found",
+         tmp_path / "bundle", "4", "1"], capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found").read_text())
+    assert (found["verdict"], found["findings"]) == ("pass", []), done.stderr
     assert (found["equal"], found["tokens"]) == (18, 18)
     assert found["lists"] >= 5
     assert set(found["worst"]) == {"query", "key", "attention", "logits"}
+    bundle = Bundle.load(tmp_path / "bundle")
+    assert check(bundle).valid
+    assert bundle.tensors()["out"].shape[1:] == (16, 512)
 
 
 @pytest.mark.skipif("MLA_TESTBED_E2E_PLANTS" not in os.environ, reason="MLA_TESTBED_E2E_PLANTS")

@@ -69,19 +69,16 @@ class Watch:
         mla_capture.replace_everywhere(kernel, mla_capture.observed(kernel, after))
 
     def _saved(self, folder: str, arguments: dict[str, Any]) -> None:
-        with _disable_current_modes():
-            plain = {name: _copy(value) if isinstance(value, torch.Tensor) else value
-                     for name, value in arguments.items()}
-            call = self._planned(arguments.get("work_indptr"))
-            name = f"step {len(self.steps) - 1}"
-            if call is None:
-                return
-            scalars, arrays = mla_capture.bundle_of(call, self._observed.facts)
-            scalars.update(mla_capture.planned_dtypes(call))
-            more, launch = mla_capture.launch_of(plain)
-            most, tensors = mla_capture.tensors_of(plain, arrays["seqlens_kv_indptr"])
-            mla_bundle.write_bundle(folder, name, {**scalars, **more, **most},
-                                    {**arrays, **launch, **tensors})
+        call = self._planned(arguments.get("work_indptr"))
+        if call is None:
+            return
+        scalars, arrays = mla_capture.bundle_of(call, self._observed.facts)
+        scalars.update(mla_capture.planned_dtypes(call))
+        # The tensors themselves: the bundle has their addresses, which the plan is held against.
+        more, launch = mla_capture.launch_of(arguments)
+        most, tensors = mla_capture.tensors_of(arguments, arrays["seqlens_kv_indptr"])
+        mla_bundle.write_bundle(folder, f"step {len(self.steps) - 1}",
+                                {**scalars, **more, **most}, {**arrays, **launch, **tensors})
 
     def _planned(self, plan: torch.Tensor | None) -> dict[str, Any] | None:
         """The planner call that filled a plan, as its tensors are now."""
