@@ -5,6 +5,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the world needs torch, which is not installed")
 
 from mla_testbed import world  # noqa: E402
+from mla_testbed.world import ahead  # noqa: E402
 
 
 @pytest.fixture
@@ -66,6 +67,7 @@ MAKERS = {
     "randn with a generator": lambda: torch.randn(
         3, device="cuda", generator=torch.Generator(device="cuda").manual_seed(1)),
     "empty_like": lambda: torch.empty_like(torch.zeros(2, device="cuda")),
+    "new_tensor": lambda: torch.zeros(2, device="cuda").new_tensor([1, 2]),
     "new_zeros": lambda: torch.zeros(2, device="cuda").new_zeros(3),
     "to": lambda: torch.zeros(2).to("cuda"),
     "cuda": lambda: torch.zeros(2).cuda(),
@@ -98,6 +100,8 @@ HOST_MAKERS = {
     "empty_like on the host": lambda: torch.empty_like(
         torch.zeros(2, device="cuda"), device="cpu"),
     "sum": lambda: torch.zeros(2) + 1,
+    "new_tensor of the host": lambda: torch.zeros(2).new_tensor([1, 2]),
+    "new_tensor onto the host": lambda: torch.zeros(2, device="cuda").new_tensor([1], device="cpu"),
 }
 
 
@@ -188,6 +192,81 @@ def test_a_copy_to_the_host_arrives_when_the_host_waits(late):
     assert pinned.tolist() == [1, 1]
 
 
+def test_a_late_copy_into_an_inference_tensor_happens_whoever_waits(late):
+    pinned = torch.ones(2, pin_memory=True)
+    with torch.inference_mode():
+        there = torch.empty(2, device="cuda")
+        there.copy_(pinned, non_blocking=True)
+    torch.cuda.synchronize()
+    assert there.tolist() == [1, 1]
+
+
+def staged(steps, wait):
+    """The early writes of a host that copies each step from one pinned buffer."""
+    pinned = torch.zeros(4, dtype=torch.int32, pin_memory=True)
+    there = [torch.zeros(4, dtype=torch.int32, device="cuda") for _ in range(steps)]
+    for step in range(steps):
+        pinned.numpy()[:] = step + 1
+        there[step].copy_(pinned, non_blocking=True)
+        there[step] += 1  # device work: the copy itself has happened before the next step
+        wait()
+    torch.cuda.synchronize()
+    return world.active().early_writes()
+
+
+def test_one_staging_buffer_for_two_steps_is_an_early_write_of_a_host_that_is_ahead(late):
+    found = staged(2, lambda: None)
+    assert len(found) == 1
+    assert "pinned memory of shape [4] was written before the device had read it" in found[0]
+    assert "world_test.py:" in found[0]
+
+
+def test_a_host_that_waits_between_two_steps_writes_nothing_early(late):
+    assert staged(3, torch.cuda.synchronize) == []
+
+
+def test_an_event_covers_the_copies_before_it_and_no_later_ones(late):
+    first, second = (torch.zeros(2, pin_memory=True) for _ in range(2))
+    first.to("cuda", non_blocking=True)
+    event = torch.cuda.Event()
+    event.record()
+    second.to("cuda", non_blocking=True)
+    event.synchronize()
+    first.numpy()[:] = 1
+    assert late.early_writes() == []
+    second.numpy()[:] = 1
+    torch.cuda.synchronize()
+    assert len(late.early_writes()) == 1
+
+
+def test_what_stands_for_a_kernel_looks_at_values_and_the_host_does_not_wait(late):
+    pinned = torch.ones(2, pin_memory=True)
+    there = torch.zeros(2, device="cuda")
+    there.copy_(pinned, non_blocking=True)
+    with late.kernel():
+        assert there.sum().item() == 2
+        assert there.tolist() == [1, 1]
+    late.launch(there.tolist, [there])
+    pinned.numpy()[:] = 5
+    torch.cuda.synchronize()
+    assert len(late.early_writes()) == 1
+    there.copy_(pinned, non_blocking=True)
+    assert there.sum().item() == 10
+    pinned.numpy()[:] = 6
+    torch.cuda.synchronize()
+    assert len(late.early_writes()) == 1
+
+
+def test_a_host_that_is_ahead_by_the_bound_of_the_queue_waits(late):
+    pinned = torch.zeros(1, pin_memory=True)
+    there = torch.zeros(1, device="cuda")
+    for _ in range(ahead.BOUND + 1):
+        there.copy_(pinned, non_blocking=True)
+    pinned.fill_(1)
+    torch.cuda.synchronize()
+    assert len(late.early_writes()) == ahead.BOUND
+
+
 def test_without_late_copies_every_copy_happens_at_once(gfx942):
     pinned = torch.zeros(2, pin_memory=True)
     there = pinned.to("cuda", non_blocking=True)
@@ -209,6 +288,16 @@ def test_a_capture_runs_nothing_and_a_replay_everything(gfx942):
     x.fill_(10)
     graph.replay()
     assert (x.tolist(), y.tolist()) == ([11, 11], [20, 20])
+
+
+def test_a_graph_of_inference_tensors_is_replayed_whoever_replays(gfx942):
+    graph = torch.cuda.CUDAGraph()
+    with torch.inference_mode():
+        x = torch.ones(2, device="cuda")
+        with torch.cuda.graph(graph):
+            x += 1
+    graph.replay()
+    assert x.tolist() == [2, 2]
 
 
 def test_a_replay_reads_pinned_memory_as_it_is_then(gfx942):
@@ -245,8 +334,14 @@ def test_the_accelerator_of_torch_is_the_gpu_of_the_world(gfx942):
     assert torch.accelerator.current_accelerator() == torch.device("cuda")
     assert (torch.accelerator.device_count(), torch.accelerator.current_device_index()) == (1, 0)
     torch.accelerator.empty_cache()
+    torch.accelerator.empty_host_cache()
     torch.accelerator.synchronize()
     assert torch.accelerator.memory_allocated() == 0
+
+
+def test_the_device_and_the_allocator_of_torch_are_asked_below_torch_cuda_too(gfx942):
+    assert torch._C._cuda_getDevice() == 0
+    assert torch.cuda.memory.get_allocator_backend() == "native"
 
 
 def test_memory_that_nobody_wrote_is_poison_on_request_and_only_on_the_device():

@@ -3,6 +3,7 @@
 #
 #   tests/python/engines/smoke.sh BUILD vllm|sglang
 #   tests/python/engines/smoke.sh BUILD vllm plants    FA and sparse MLA, and defects planted in vLLM's
+#   tests/python/engines/smoke.sh BUILD vllm e2e       the whole engine serves one scenario
 #
 # Where AITER_SRC names a source tree of AITER, a few cases are attended too. Elsewhere the builder
 # runs on this project's planners (--without-aiter). The environment lies in BUILD/venv-smoke-ENGINE,
@@ -22,6 +23,13 @@ tests=("$here/smoke_test.py")
 if [[ ${3-} == plants ]]; then
   tests=("$here/vllm_fa_test.py" "$here/vllm_sparse_test.py")
   export MLA_TESTBED_VLLM=$venv
+  if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
+    echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
+    exit 10
+  fi
+fi
+if [[ ${3-} == e2e ]]; then
+  tests=("$here/vllm_e2e_test.py")
   if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
     echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
     exit 10
@@ -61,6 +69,14 @@ environment "$venv" "$(cat "$triton_requirements" "$requirements" "${BASH_SOURCE
   exit 10
 }
 
+more=$(dirname "$requirements")/requirements-e2e.txt
+if [[ ${3-} == e2e ]] && ! cmp -s "$more" "$venv/e2e"; then
+  timeout 900 "$venv/bin/pip" install -qq --no-compile --no-deps -r "$more" || {
+    echo "skipped: pip cannot install $more"
+    exit 10
+  }
+  cp "$more" "$venv/e2e"
+fi
 export MLA_TESTBED_LIBRARY=$build/lib/libmla_testbed.so PYTHONPYCACHEPREFIX=$build/pycache
 export PYTHONPATH=$root/properties/python${PYTHONPATH:+:$PYTHONPATH}
 export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$build/triton-cache} MLA_TESTBED_SMOKE=$engine

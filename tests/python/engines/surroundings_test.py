@@ -48,6 +48,51 @@ def test_a_graph_records_such_an_operation_once(operations):
     assert x.tolist() == [1, 1]
 
 
+def captured(namespace_of):
+    """Calls of an operation's body, and what it left, after one capture and two replays; the body
+    reads a number that Python holds."""
+    held, calls = {"value": 1}, []
+
+    def body(x):
+        calls.append(1)
+        x.add_(held["value"])
+
+    namespace_of.define("add_held(Tensor(a!) x) -> ()")
+    namespace_of.impl("add_held", body, "CPU")
+    x = torch.zeros(2, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        getattr(torch.ops, namespace_of.ns).add_held(x)
+    held["value"] = 100
+    graph.replay()
+    graph.replay()
+    return len(calls), x.tolist()
+
+
+def test_a_replay_repeats_what_an_engines_operation_did_and_not_its_python(operations):
+    assert captured(operations) == (1, [2, 2])
+
+
+def test_a_replay_runs_an_operation_of_aiter_as_a_whole(operations):
+    library = torch.library.Library("aiter", "FRAGMENT")
+    try:
+        assert captured(library) == (3, [200, 200])
+    finally:
+        library._destroy()
+
+
+def test_what_an_engines_operation_returns_is_where_a_replay_leaves_it(operations):
+    operations.define("twice(Tensor x) -> Tensor")
+    operations.impl("twice", lambda x: x * 2, "CPU")
+    x = torch.ones(2, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = torch.ops.mla_testbed_test.twice(x)
+    x.fill_(3)
+    graph.replay()
+    assert y.tolist() == [6, 6]
+
+
 def test_amdsmi_answers_for_the_gpu_of_the_world():
     made = surroundings.amdsmi(world.machine("gfx950"))
     assert made.amdsmi_get_processor_handles() == [0]

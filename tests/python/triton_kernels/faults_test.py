@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import inspect
 import os
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from mla_testbed import world
 from mla_testbed.triton import KernelFault, state
 from mla_testbed.triton.faults import host_lines
 from mla_testbed.triton.pointers import addresses_in
@@ -156,6 +158,23 @@ def test_tensors_that_a_table_of_addresses_names_are_reached(arch):
     assert (caught.value.tensor, caught.value.offset) == ("target of addresses[0]", 12)
     with pytest.raises(KernelFault, match=r"null pointer"):
         through_a_table[(5,)](addresses, out)
+
+
+def test_tables_of_a_world_name_tensors_that_pythons_collector_does_not_show(arch):
+    with world.entered(world.machine(arch)):
+        parts = [torch.full((3,), n, dtype=torch.int32, device="cuda") for n in range(2)]
+        out = torch.full((2,), -1, dtype=torch.int32, device="cuda")
+        addresses = torch.tensor([part.data_ptr() for part in parts], device="cuda")
+        gc.freeze()  # as engines do after their start
+        try:
+            through_a_table[(2,)](addresses, out)
+        finally:
+            gc.unfreeze()
+        assert out.tolist() == [0, 1]
+        host = torch.full((3,), 7, dtype=torch.int32)
+        addresses[1] = host.data_ptr()
+        with pytest.raises(KernelFault):  # memory of the host
+            through_a_table[(2,)](addresses, out)
 
 
 @pytest.mark.parametrize(("numbers", "found"), [

@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import LibraryError, MlaError, UsageError
 from . import ledger, report
 from .client import ONE_CASE, EngineMissing, Setting, Workers
+from .e2e import options as e2e_options
 from .findings import FAIL, PASS, REFUSED
 from .kinds import CASE_KINDS, KINDS
 from .line import CaseLine
@@ -63,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
     table.add_argument("--cases", type=_count, default=200)
     table.add_argument("--attend", type=_count, default=40)
     table.add_argument("--ledger", metavar="FILE")
+    e2e_options.add(commands)
     return made
 
 
@@ -295,7 +297,14 @@ def _table(options: argparse.Namespace) -> int:
     return report.HELD
 
 
-_COMMANDS = {"run": _run, "replay": _replay, "fuzz": _fuzz, "table": _table}
+def _e2e(options: argparse.Namespace) -> int:
+    from .e2e.command import run
+
+    return run(options)
+
+
+_COMMANDS = {"run": _run, "replay": _replay, "fuzz": _fuzz, "table": _table,
+             "e2e": _e2e}
 
 if __name__ == "__main__":
     sys.exit(main())

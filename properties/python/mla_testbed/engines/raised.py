@@ -32,13 +32,13 @@ def turned(
     except NotJudged:
         raise
     except (ImportError, MemoryError, LibraryError, InternalError, NotImplementedError) as e:
-        raise NotJudged(f"{type(e).__name__}: {_first(e)} {_place(e)}") from e
+        raise NotJudged(f"{type(e).__name__}: {first_line(e)} {place(e)}") from e
     except Exception as e:
         problem = getattr(e, "problem", "")
         if problem in ("not-implemented", "instruction-limit"):
-            raise NotJudged(f"{_first(e)} {_place(e)}") from e
+            raise NotJudged(f"{first_line(e)} {place(e)}") from e
         findings.append(Finding(_property(e, problem), step.number, f"{engine} raised "
-                                f"{type(e).__name__}: {_first(e)} {_place(e)}", _rest(e), stage))
+                                f"{type(e).__name__}: {first_line(e)} {place(e)}", _rest(e), stage))
 
 
 def _property(error: BaseException, problem: str) -> str:
@@ -49,7 +49,8 @@ def _property(error: BaseException, problem: str) -> str:
     return "P05" if isinstance(error, (FaultError, RefusedError)) else "P28"
 
 
-def _first(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error says, without what follows."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else "without a message"
 
@@ -58,7 +59,7 @@ def _rest(error: BaseException) -> tuple[str, ...]:
     return tuple(line.strip() for line in str(error).strip().splitlines()[1:6])
 
 
-def _place(error: BaseException) -> str:
+def place(error: BaseException) -> str:
     """The innermost line that is not this package's."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not frame.filename.startswith((_OURS, "<")):

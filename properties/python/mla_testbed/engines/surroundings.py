@@ -23,6 +23,8 @@ from .engine import Machine
 
 _VISION = ("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
            "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+#: Namespaces of compiled operations: AITER's, and those of engines that Python stands in for here.
+WHOLE = ("aiter", "_C", "_C_cache_ops", "_moe_C", "_rocm_C", "sgl_kernel")
 _kept: list[Any] = []
 
 
@@ -37,7 +39,8 @@ def enter(machine: Machine, *, all_names: bool = False) -> Stage:
     """
     if "TRITON_DEFAULT_FP_FUSION" not in os.environ:
         os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # what Triton does, without its warning
-    gpu = world.machine(machine.arch, machine.compute_units, late_copies=machine.late_copies)
+    gpu = world.machine(machine.arch, machine.compute_units, late_copies=machine.late_copies,
+                        poison=machine.poison, backend=machine.backend)
     tree = None if machine.without_aiter else os.environ.get("AITER_SRC")
     if tree:
         whole(tree, machine.arch)
@@ -67,7 +70,11 @@ def world_inside_operations(entered: world.World) -> None:
     """Operations that an engine registers in Python run inside the world, as its other code does.
 
     torch leaves its dispatch modes before it runs the body of an operation, and what the body
-    allocates would be host memory. A graph records the operation as a whole.
+    allocates would be host memory.
+
+    A graph records what runs inside: a replay does not run the engine's Python, which reads what
+    the engine holds then, and not what it held at the capture. Operations of WHOLE are recorded as
+    a whole: they stand for compiled ones, or launch what torch does not see.
     """
     original = torch.library.Library.impl
 
@@ -76,8 +83,15 @@ def world_inside_operations(entered: world.World) -> None:
         if not isinstance(fn, types.FunctionType):
             return original(self, op_name, fn, *args, **kwargs)
 
+        whole = self.ns in WHOLE
+        if not whole:
+            entered.state.opened.add(_qualified(self.ns, op_name))
+
         @functools.wraps(fn)
         def inside(*values: Any, **named: Any) -> Any:
+            if not whole:
+                with entered.inside():
+                    return fn(*values, **named)
             recording, entered.state.capture = entered.state.capture, None
             try:
                 with entered.inside():
@@ -88,6 +102,12 @@ def world_inside_operations(entered: world.World) -> None:
         return original(self, op_name, inside, *args, **kwargs)
 
     torch.library.Library.impl = impl  # type: ignore[method-assign]
+
+
+def _qualified(namespace: str, name: Any) -> str:
+    """"namespace::operation" of what Library.impl takes: a name, or an OpOverload."""
+    name = name._schema.name if hasattr(name, "_schema") else str(name).partition(".")[0]
+    return name if "::" in name else f"{namespace}::{name}"
 
 
 def only_our_driver() -> None:

@@ -72,12 +72,35 @@ class World:
         if self.state.capture is not None:
             self.state.capture.before([tensor for tensor in tensors if on_device(tensor)])
             self.state.capture.add(launch)
-        with _disable_current_modes():  # what it does inside is not recorded a second time
+        # What it does inside is not recorded a second time.
+        with _disable_current_modes(), self.kernel():
             launch()
+
+    @contextlib.contextmanager
+    def kernel(self) -> Iterator[None]:
+        """Code that stands for a kernel: it may look at values of the device, and the host does not
+        wait for that."""
+        late = self.state.late
+        before, late.in_kernel = late.in_kernel, True
+        try:
+            late.before_launch()
+            yield
+        finally:
+            late.in_kernel = before
 
     def inside(self) -> Dispatch:
         """The mode to enter in code that torch runs without modes: bodies of Python operations."""
         return self._dispatch
+
+    def storages(self) -> list[tuple[torch.UntypedStorage, int, int]]:
+        """The device's memory that is allocated: storages, their addresses and sizes in bytes."""
+        return [(one, one.data_ptr(), one.nbytes()) for one in notes.device_storages()
+                if one.nbytes()]
+
+    def early_writes(self) -> list[str]:
+        """With late copies: a sentence for each copy from pinned memory that the host wrote again
+        before it had waited for the device. The copies are looked at when the host waits."""
+        return list(self.state.late.ahead.found)
 
     def leave(self) -> None:
         """Performs what is queued and puts torch back."""

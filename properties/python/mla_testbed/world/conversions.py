@@ -110,7 +110,8 @@ def _copy_into(state: State, original: Callable[..., Any]) -> Callable[..., Any]
         if state.capture is not None:
             state.capture.add(lambda: copy_(self, src, True))
         if to_device:
-            state.late.add(self, lambda: original(self, src), to_host=False)
+            state.late.add(self, lambda: original(self, src), to_host=False,
+                           source=src)
             return self
         state.late.before_work_on([src])
         if not state.late.enabled:

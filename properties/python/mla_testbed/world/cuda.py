@@ -25,7 +25,9 @@ def install(state: State, patches: Patches) -> None:
     patches.set(torch, "Stream", streams.Stream)
     patches.set(torch, "Event", streams.AnyEvent)
     patches.set(torch.version, "hip", HIP_VERSION)
-    patches.set(torch._C, "_cuda_getCurrentRawStream", lambda index: 0)
+    for name, answer in {"_cuda_getCurrentRawStream": lambda index: 0, "_cuda_getDevice": lambda: 0,
+                         "_cuda_getAllocatorBackend": lambda: "native"}.items():
+        patches.set(torch._C, name, answer)
 
 
 def _queries(state: State) -> dict[str, Any]:
@@ -98,6 +100,7 @@ def _accelerator() -> dict[str, Any]:
         "empty_cache", "memory_stats", "memory_allocated", "max_memory_allocated",
         "memory_reserved", "max_memory_reserved", "reset_peak_memory_stats")}
     return {**answers, "current_device_index": cuda.current_device,
+            "empty_host_cache": lambda: None,
             "set_device_index": cuda.set_device, "get_memory_info": cuda.mem_get_info,
             "current_accelerator": lambda check_available=False: torch.device("cuda"),
             "device_index": cuda.device}

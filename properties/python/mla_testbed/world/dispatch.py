@@ -33,13 +33,14 @@ class _Operation(NamedTuple):
     across: bool
     waits: bool
     indexes: bool
+    opened: bool
 
 
-def _operation(func: Any) -> _Operation:
+def _operation(func: Any, opened: set[str]) -> _Operation:
     library, name = func._schema.name.split("::", 1)
     aten = library == "aten"
     return _Operation(library, name, aten and name in _ACROSS, aten and name in _WAITING,
-                      aten and name in _INDEXED)
+                      aten and name in _INDEXED, func._schema.name in opened)
 
 
 class Dispatch(TorchDispatchMode):
@@ -64,10 +65,13 @@ class Dispatch(TorchDispatchMode):
             return func(*args, **kwargs)
         operation = self._operations.get(func)
         if operation is None:
-            operation = self._operations[func] = _operation(func)
+            operation = self._operations[func] = _operation(
+                func, self._state.opened)
         if device:
             self._before(operation, device, tensors)
         capture = self._state.capture
+        if operation.opened:
+            capture = None  # its body passes here, operation by operation
         if capture is not None:
             capture.before(_written(func, args, kwargs))
         result = func(*args, **kwargs)

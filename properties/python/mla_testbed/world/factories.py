@@ -48,7 +48,9 @@ def _factory(state: State, original: Callable[..., Any]) -> Callable[..., Any]:
     def make(*args: Any, **kwargs: Any) -> Any:
         device = kwargs.get("device")
         pinned = kwargs.pop("pin_memory", False)
-        if device is None:
+        if device is None and _of_device(original, args):
+            result = _on_device(state, original, args, {**kwargs, "device": "cpu"})
+        elif device is None:
             # Two that keep the device of a tensor they are given, even under a default device.
             result = original(*args, **kwargs)
             if state.machine.poison and _leaves_memory(original) and notes.on_device(result):
@@ -69,6 +71,11 @@ def _on_device(state: State, function: Callable[..., Any], args: Any, kwargs: An
         return function(*args, **kwargs)  # already there: no copy
     made = make_on_device(state, lambda: _own_memory(function(*args, **kwargs), args))
     return fresh.poison(made) if state.machine.poison and _leaves_memory(function) else made
+
+
+def _of_device(function: Callable[..., Any], args: Any) -> bool:
+    """Whether this is new_tensor of a device tensor: no operation of torch, so nothing notes it."""
+    return getattr(function, "__name__", "") == "new_tensor" and notes.on_device(args[0])
 
 
 def _leaves_memory(function: Callable[..., Any]) -> bool:

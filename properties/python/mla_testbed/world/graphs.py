@@ -83,7 +83,8 @@ class CUDAGraph:
         self.state.refuse_while_capturing("a replay")
         self.state.late.before_launch()
         for step in list(self._steps):
-            with _disable_current_modes():
+            # A graph writes what it captured, inference tensors too, whoever it is that replays.
+            with _disable_current_modes(), torch.inference_mode():
                 step()
 
     def reset(self) -> None:

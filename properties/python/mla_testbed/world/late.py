@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 
 import torch
 
+from .ahead import Ahead
+
 
 @dataclasses.dataclass
 class Pending:
@@ -30,11 +32,17 @@ class LateCopies:
     def __init__(self, enabled: bool) -> None:
         self.enabled = enabled
         self.performed = 0
+        self.ahead = Ahead()
+        # What runs now stands for a kernel: where it looks at a value, no host waits.
+        self.in_kernel = False
         self._queue: list[Pending] = []
 
-    def add(self, device: torch.Tensor, perform: Callable[[], None], *, to_host: bool) -> None:
+    def add(self, device: torch.Tensor, perform: Callable[[], None], *, to_host: bool,
+            source: torch.Tensor | None = None) -> None:
         """Queues a copy, or performs it."""
         if self.enabled:
+            if source is not None:
+                self.ahead.copied(source)
             self._queue.append(Pending(device, perform, to_host))
         else:
             perform()
@@ -59,13 +67,22 @@ class LateCopies:
         last = max((i for i, c in enumerate(self._queue) if not c.to_host), default=-1)
         self._perform(last + 1)
 
-    def wait(self) -> None:
-        """The host waits for the device: everything has happened."""
+    def wait(self, position: int | None = None) -> None:
+        """The host waits for the device: everything has happened.
+
+        position: of an event (Ahead.position); what came after it may still be read.
+        """
+        if self.in_kernel:
+            self.before_launch()
+            return
         self._perform(len(self._queue))
+        self.ahead.reached(self.ahead.position() if position is None else position)
 
     def _perform(self, count: int) -> None:
         # In the order of the queue: a later copy may read what an earlier one wrote.
         head, self._queue = self._queue[:count], self._queue[count:]
         for copy in head:
-            copy.perform()
+            # An inference tensor is written in this mode only, whoever it is that waits.
+            with torch.inference_mode():
+                copy.perform()
             self.performed += 1

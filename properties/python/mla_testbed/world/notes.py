@@ -8,7 +8,8 @@ it, and goes with the storage. A storage without a note is pageable host memory.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import weakref
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -18,7 +19,9 @@ PINNED = "pinned"
 DEVICE = "device"
 
 _NOTE = "_mla_testbed_place"
-_watch: Callable[[torch.UntypedStorage], None] | None = None
+#: Storages that the device reaches and that are alive: its own, and pinned ones. Tables of
+#: addresses name them, and engines hide their objects from Python's collector (gc.freeze).
+_alive: weakref.WeakSet[torch.UntypedStorage] = weakref.WeakSet()
 
 
 def place(tensor: torch.Tensor) -> str:
@@ -41,16 +44,20 @@ def note(tensor: torch.Tensor, where: str) -> torch.Tensor:
     """Notes where the tensor's storage is; returns the tensor."""
     with contextlib.suppress(NotImplementedError, RuntimeError):
         storage = tensor.untyped_storage()
+        if where != HOST and getattr(storage, _NOTE, HOST) == HOST:
+            _alive.add(storage)
         setattr(storage, _NOTE, where)
-        if _watch is not None and where != HOST:
-            _watch(storage)
     return tensor
 
 
-def watch(callback: Callable[[torch.UntypedStorage], None] | None) -> None:
-    """Calls back for each storage that is noted as the device's or pinned; None ends that."""
-    global _watch
-    _watch = callback
+def device_storages() -> Iterable[torch.UntypedStorage]:
+    """The storages of the device that are alive."""
+    return [one for one in list(_alive) if getattr(one, _NOTE, HOST) is DEVICE]
+
+
+def reached_storages() -> Iterable[torch.UntypedStorage]:
+    """The same and pinned ones: what a kernel may touch."""
+    return [one for one in list(_alive) if getattr(one, _NOTE, HOST) != HOST]
 
 
 def note_all(value: Any, where: str) -> Any:

@@ -33,6 +33,8 @@ class State:
     machine: Machine
     late: LateCopies
     capture: Recorder | None = None
+    # Operations by their qualified name whose Python bodies a graph records, not them as a whole.
+    opened: set[str] = dataclasses.field(default_factory=set)
     # Operations run on this thread make device memory although no argument is on the device.
     making: threading.local = dataclasses.field(default_factory=threading.local)
 

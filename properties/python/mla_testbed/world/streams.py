@@ -73,22 +73,24 @@ class Event:
     def __init__(self, enable_timing: bool = False, blocking: bool = False,
                  interprocess: bool = False, external: bool = False) -> None:
         self._time: float | None = None
+        self._position = 0
 
     def record(self, stream: Any = None) -> None:
         """Records the event."""
         self._time = time.perf_counter()
+        self._position = self.state.late.ahead.position()
 
     def synchronize(self) -> None:
         """Waits for everything that was queued before the event."""
         self.state.refuse_while_capturing("Event.synchronize()")
-        self.state.late.wait()
+        self.state.late.wait(self._position)
 
     def wait(self, stream: Any = None) -> None:
         """Orders a stream after the event: it is, always."""
 
     def query(self) -> bool:
         """Whether the event has happened; it then has."""
-        self.state.late.wait()
+        self.state.late.wait(self._position)
         return True
 
     def elapsed_time(self, end: Event) -> float:

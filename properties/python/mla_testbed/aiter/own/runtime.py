@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
 
-from ... import rocm, world
+from ... import rocm
 from ...errors import FaultError
 from ...world import notes
 from .compare import Call, Differences, twin
@@ -22,36 +21,29 @@ _SHOWN = 16
 
 
 class Ranges:
-    """What kernels may touch: each storage of a world that is on the device, or pinned.
-
-    A storage is kept in mind from the note on it until it is gone. `named` are those of one call,
-    by parameter.
-    """
+    """What kernels may touch: each storage of a world that is on the device, or pinned."""
 
     def __init__(self, library: Any) -> None:
         self._library = library
-        self._live: dict[int, tuple[StorageWeakRef, int, str]] = {}
+        self._names: dict[int, str] = {}
         self._added: dict[int, tuple[int, str]] = {}
 
-    def note(self, storage: torch.UntypedStorage, name: str = "device memory") -> None:
-        """A storage whose bytes are the device's."""
-        address, size = storage.data_ptr(), storage.nbytes()
-        if address != 0 and size != 0:
-            self._live[address] = (StorageWeakRef(storage), size, name)
+    def name(self, storage: torch.UntypedStorage, name: str) -> None:
+        """What a fault calls this storage in the next call."""
+        self._names[storage.data_ptr()] = name
 
     def update(self) -> None:
         """Brings the library's ranges up to date."""
-        for address in [a for a, (weak, _, _) in self._live.items() if weak.expired()]:
-            del self._live[address]
         wanted: dict[int, tuple[int, str]] = {}
         last = end = 0
-        for address, (_, size, name) in sorted(self._live.items()):
+        storages = {one.data_ptr(): one.nbytes() for one in notes.reached_storages()}
+        for address, size in sorted(storages.items()):
             if address < end:  # two storages over the same bytes
                 end = max(end, address + size)
                 wanted[last] = (end - last, wanted[last][1])
-            else:
+            elif size != 0:
                 last, end = address, address + size
-                wanted[address] = (size, name)
+                wanted[address] = (size, self._names.get(address, "device memory"))
         for address in [a for a, told in self._added.items() if wanted.get(a) != told]:
             self._library.hipTestbedRemoveRange(ctypes.c_void_p(address))
             del self._added[address]
@@ -60,6 +52,7 @@ class Ranges:
                 self._library.hipTestbedAddRange(
                     ctypes.c_void_p(address), ctypes.c_size_t(size), name.encode())
                 self._added[address] = (size, name)
+        self._names.clear()
 
 
 class Runtime:
@@ -78,7 +71,7 @@ class Runtime:
         """An operation is about to be called with these arguments."""
         for name, value in arguments.items():
             if isinstance(value, torch.Tensor) and notes.place(value) != notes.HOST:
-                self.ranges.note(value.untyped_storage(), name)
+                self.ranges.name(value.untyped_storage(), name)
         self.ranges.update()
 
     def after(self, operation: str) -> None:
@@ -158,11 +151,8 @@ _runtime: Runtime | None = None
 
 
 def runtime() -> Runtime:
-    """The one of this process; it watches what the world notes from now on."""
+    """The one of this process."""
     global _runtime
     if _runtime is None:
         _runtime = Runtime()
-    active = world.active()
-    if active is not None:
-        notes.watch(_runtime.ranges.note)
     return _runtime

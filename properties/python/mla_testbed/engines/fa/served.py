@@ -7,6 +7,7 @@ on trust is checked: sizes of grids, tables and workspaces.
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import inspect
 import pathlib
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ... import world
 from ...errors import FaultError, UnsupportedError
 from ..dense import attention
 
@@ -75,7 +77,9 @@ def _served(
         except TypeError as e:
             raise TypeError(f"{name}() of this AITER: {e}") from e
         bound.apply_defaults()
-        return body(bound.arguments)
+        entered = world.active()
+        with contextlib.nullcontext() if entered is None else entered.kernel():
+            return body(bound.arguments)
 
     return called
 

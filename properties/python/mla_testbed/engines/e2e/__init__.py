@@ -1,0 +1,1 @@
+"""Whole engines on a small model: what they generate, and where it first went wrong."""

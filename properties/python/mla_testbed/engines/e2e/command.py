@@ -1,0 +1,169 @@
+"""mla-testbed-engines e2e: each scenario in a process of its own, and a summary of all."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import dataclasses
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+
+from ...errors import UsageError
+from ...ported import Ported
+from .. import report
+from ..client import EngineMissing, Setting, interpreter
+from ..findings import FAIL, INCONCLUSIVE, PASS
+from .judged import Result
+from .scenario import NAMED, Scenario, drawn
+
+_PACKAGE = pathlib.Path(__file__).resolve().parents[3]
+
+
+@dataclasses.dataclass(frozen=True)
+class Runner:
+    """Runs scenarios.
+
+    Attributes:
+        python: the engine's interpreter. timeout: seconds for a scenario.
+        bundles: where launches of faults are saved, or None.
+    """
+
+    python: str
+    timeout: float
+    bundles: pathlib.Path | None = None
+
+    def run(self, scenario: Scenario, bundle: tuple[pathlib.Path, int, int] | None = None
+            ) -> Result:
+        """One scenario. A process that gives no result is inconclusive."""
+        with tempfile.TemporaryDirectory(prefix="mla-testbed-e2e-") as scratch:
+            path = pathlib.Path(scratch) / "result.json"
+            more = [] if bundle is None else [str(bundle[0]), str(bundle[1]), str(bundle[2])]
+            with (pathlib.Path(scratch) / "log").open("w+b") as log:
+                code = self._call(["-m", "mla_testbed.engines.e2e.worker", str(scenario), str(path),
+                                   *more], scratch, log)
+                if path.is_file():
+                    return Result.read(path)
+                log.seek(0)
+                said = log.read().decode(errors="replace").strip().splitlines() or ["nothing"]
+            why = f"no result within {self.timeout:g} s" if code is None else (
+                f"the process ended with {code}: {said[-1]}")
+            return Result(str(scenario), verdict=INCONCLUSIVE, findings=[why])
+
+    def _call(self, arguments: list[str], scratch: str, log: object) -> int | None:
+        paths = [str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1",
+                       "TMPDIR": scratch}
+        try:
+            return subprocess.run([self.python, *arguments], env=environment, stdout=log,  # type: ignore[call-overload,no-any-return]
+                                  stderr=log, stdin=subprocess.DEVNULL, timeout=self.timeout,
+                                  check=False).returncode
+        except subprocess.TimeoutExpired:
+            return None
+        except OSError as e:
+            raise EngineMissing(f"'{self.python}' is no Python: {e.strerror}") from e
+
+    def saved(self, result: Result) -> str:
+        """Runs a failed scenario again and saves the launch of its fault; the folder, or "" if the
+        fault has no decode launch."""
+        fault = result.fault
+        if self.bundles is None or fault is None:
+            return ""
+        layer = fault["layer"] if fault["layer"] is not None else 0
+        folder = self.bundles / f"e2e-step-{fault['step']}-layer-{layer}"
+        self.run(Scenario.parse(result.scenario), (folder, fault["step"], layer))
+        return str(folder) if (folder / "manifest.json").is_file() else ""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    scenarios = [Scenario.parse(text) for text in options.scenarios]
+    scenarios += list(drawn(options.seed, max(options.random, 0)))
+    if not scenarios:
+        raise UsageError(f"e2e needs a SCENARIO or --random N; expected one of {', '.join(NAMED)}")
+    bundles = pathlib.Path(options.bundles).resolve() if options.bundles else None
+    runner = Runner(interpreter(Setting(options.engine, options.python)), options.timeout, bundles)
+    tally: collections.Counter[str] = collections.Counter()
+    ported: Ported | None = None
+    started = time.monotonic()
+    for number, scenario in enumerate(scenarios, 1):
+        result = runner.run(scenario)
+        if result.verdict == FAIL:
+            if options.shrink:
+                result = smaller(runner, result, options.shrink)
+            result.bundle = runner.saved(result)
+        tally[result.verdict] += 1
+        if result.ported is not None:
+            one = Ported.of_json(result.ported)
+            ported = one if ported is None else ported.together(one)
+        text = "\n".join(lines(result, options.engine))
+        print(f"[{number}/{len(scenarios)}] {text}", flush=True)
+        if options.json:
+            with pathlib.Path(options.json).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(dataclasses.asdict(result)) + "\n")
+    print(f"scenarios {len(scenarios)}: {tally[PASS]} pass, {tally[FAIL]} fail, "
+          f"{tally[INCONCLUSIVE]} inconclusive; {time.monotonic() - started:.0f} s")
+    left_out = ported is not None and bool(ported.changed) and not options.ported
+    for line in () if ported is None else ported.lines() + [ported.advice("--ported")] * left_out:
+        print(line)
+    if tally[FAIL]:
+        return report.FAILED
+    return report.UNDECIDED if tally[INCONCLUSIVE] or left_out else report.HELD
+
+
+def lines(result: Result, engine: str) -> Iterator[str]:
+    """What is printed of a scenario."""
+    yield (f"{result.verdict.upper()} {result.scenario} engine={result.engine or engine} "
+           f"{result.version} aiter={result.aiter or 'not asked'}")
+    for finding in result.findings[:6]:
+        yield f"  {finding}"
+    if result.tokens:
+        how = f"each ahead by {result.margin:.2f}" if result.margin else "without a margin"
+        yield (f"  tokens {result.equal} of {result.tokens} equal ({how}); regret "
+               f"{result.regret:.2f} of {result.allowed:.2f}")
+        yield "  used of what rounding explains: " + ", ".join(
+            f"{name} {share:.0%}" for name, share in result.worst.items())
+        yield (f"  steps {result.steps}, {result.replayed} from graphs, {result.lists} with lists "
+               f"judged; {result.cached} cached tokens; {result.accepted} of {result.drafts} "
+               "drafts accepted")
+    if result.stand_ins:
+        yield "  stand-ins: " + ", ".join(f"{n} {c}" for n, c in sorted(result.stand_ins.items()))
+    if result.seconds:
+        yield "  seconds: " + ", ".join(f"{n} {s:.0f}" for n, s in result.seconds.items())
+    if result.verdict == FAIL:
+        if result.bundle:
+            yield f"  bundle: {result.bundle}"
+        yield f"REPRO: mla-testbed-engines e2e {shlex.quote(result.scenario)} --engine {engine}"
+
+
+def smaller(runner: Runner, result: Result, most: int) -> Result:
+    """The smallest of at most `most` further scenarios that still fails, with its result."""
+    best, left, progress = result, most, True
+    while progress and left > 0:
+        progress = False
+        for candidate in _candidates(Scenario.parse(best.scenario)):
+            if left == 0:
+                break
+            left -= 1
+            found = runner.run(candidate)
+            if found.verdict == FAIL:
+                best, progress = found, True
+                break
+    return best
+
+
+def _candidates(scenario: Scenario) -> Iterator[Scenario]:
+    """Smaller ones, those that take most away first."""
+    for name, least in (("requests", 1), ("longest", 3), ("tokens", 2), ("layers", 1)):
+        value = getattr(scenario, name)
+        for smaller_one in sorted({least, (value + least) // 2}):
+            if smaller_one < value:
+                yield scenario.changed(**{name: smaller_one})
+    for name in ("late", "prefix", "chunk", "graphs"):
+        if getattr(scenario, name):
+            yield scenario.changed(**{name: 0})

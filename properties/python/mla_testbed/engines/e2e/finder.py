@@ -1,0 +1,164 @@
+"""Where a run first left what rounding explains: step, layer, request and tensor."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+import torch
+
+from ..decode.kind import Decode
+from ..findings import Finding
+from ..step import EngineStep
+from .prompts import Floor
+from .reference import Reference, Traced
+from .scenario import Scenario
+from .traced import Served, Step
+
+_ORDER = ("query", "key", "attention")
+LOGITS = "logits"
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """One tensor that is further off than rounding explains.
+
+    Attributes:
+        step, request, position: where; a position is that of a token in its request.
+        layer: number of the layer, None for logits and for tokens.
+        tensor: "query", "key", "attention", "logits", "tokens" or "positions".
+        off, bound: largest difference of an element, and what rounding explains.
+    """
+
+    step: int
+    request: int
+    position: int
+    layer: int | None
+    tensor: str
+    off: float
+    bound: float
+
+    def __str__(self) -> str:
+        where = "" if self.layer is None else f"layer {self.layer}, "
+        text = f"step {self.step}, {where}request {self.request}, position {self.position}: "
+        if self.tensor in ("tokens", "positions"):
+            return text + f"the model got other {self.tensor} than the request has"
+        return text + (f"{self.tensor} is off by {self.off:.3g}; rounding explains "
+                       f"{self.bound:.3g}")
+
+
+class Finder:
+    """Compares steps with the reference.
+
+    Args:
+        sequences: all tokens of each request: its prompt, and what the engine gave.
+        worst: largest share of its bound that a tensor used, by name.
+    """
+
+    def __init__(self, reference: Reference, floor: Floor, sequences: list[list[int]]) -> None:
+        self._reference, self._floor, self._sequences = reference, floor, sequences
+        self._known: dict[int, tuple[Traced, torch.Tensor]] = {}
+        self.worst: dict[str, float] = {}
+
+    def first(self, steps: Iterable[Step]) -> Fault | None:
+        """The first fault, in the order in which an engine computes."""
+        for step in steps:
+            fault = self._of(step)
+            if fault is not None:
+                return fault
+        return None
+
+    def _of(self, step: Step) -> Fault | None:
+        if step.tokens is None or step.positions is None:
+            return None
+        right = {}
+        for one in step.served:
+            start = int(step.positions[one.first])
+            tokens = step.tokens[one.first:one.first + one.rows].tolist()
+            positions = step.positions[one.first:one.first + one.rows].tolist()
+            whole = self._sequences[one.request]
+            if start >= len(whole):  # scheduled before its last token came; nobody reads this
+                continue
+            if positions != list(range(start, start + one.rows)):
+                return Fault(step.number, one.request, start, None, "positions", 0, 0)
+            if tokens[0] != whole[start]:
+                return Fault(step.number, one.request, start, None, "tokens", 0, 0)
+            right[one.request] = (start, *self._expected(one.request, start, tokens))
+        compared = [one for one in step.served if one.request in right]
+        for layer in sorted(step.layers):
+            for name in _ORDER:
+                for one in compared:
+                    start, traced, _ = right[one.request]
+                    found = step.layers[layer].get(name)
+                    if found is not None:
+                        fault = self._compared(step, one, start, layer, name, found,
+                                               traced.layers[layer][name])
+                        if fault is not None:
+                            return fault
+        return self._logits(step, right)
+
+    def _expected(self, request: int, start: int, tokens: list[int]) -> tuple[Traced, torch.Tensor]:
+        """Of a request whose rows are these tokens: the request's own, or drafts."""
+        whole = self._sequences[request]
+        if tokens == whole[start:start + len(tokens)]:
+            if request not in self._known:
+                traced = Traced()
+                self._known[request] = traced, self._reference.logits(whole, traced)
+            return self._known[request]
+        traced = Traced()
+        return traced, self._reference.logits([*whole[:start], *tokens], traced)
+
+    def _compared(self, step: Step, one: Served, start: int, layer: int | None, name: str,
+                  found: torch.Tensor, right: torch.Tensor) -> Fault | None:
+        rows = found[one.first:one.first + one.rows]
+        return self._off(step, one, start, layer, name, rows, right[start:start + one.rows])
+
+    def _off(self, step: Step, one: Served, start: int, layer: int | None, name: str,
+             rows: torch.Tensor, right: torch.Tensor) -> Fault | None:
+        off = (rows.float() - right).abs().nan_to_num(nan=torch.inf).amax(-1)
+        bound = self._floor.of(name)
+        self.worst[name] = max(self.worst.get(name, 0.0), float(off.max()) / bound)
+        if bool((off <= bound).all()):
+            return None
+        row = int((off > bound).nonzero()[0, 0])
+        return Fault(step.number, one.request, start + row, layer, name, float(off[row]), bound)
+
+    def _logits(self, step: Step, right: dict[int, tuple[int, Traced, torch.Tensor]]
+                ) -> Fault | None:
+        if step.logits is None or step.logit_rows is None:
+            return None
+        for logits, row in zip(step.logits, step.logit_rows.tolist(), strict=True):
+            for one in step.served:
+                if one.request in right and one.first <= row < one.first + one.rows:
+                    start, _, expected = right[one.request]
+                    at = start + row - one.first
+                    fault = self._off(step, one, at, None, LOGITS, logits[None],
+                                      expected[at][None])
+                    if fault is not None:
+                        return fault
+        return None
+
+
+def engine_step(scenario: Scenario, units: int, step: Step) -> EngineStep:
+    """The truth about a step: the scheduler's block tables, and the model's positions."""
+    assert step.positions is not None
+    ends = [int(step.positions[one.first]) + one.rows for one in step.served]
+    tables = tuple(one.blocks[:-(-end // scenario.block)]
+                   for one, end in zip(step.served, ends, strict=True))
+    return EngineStep(
+        case=str(scenario), number=step.number, arch=scenario.arch, compute_units=units,
+        heads=scenario.heads, block_size=scenario.block, page_size=1, dtype_q=scenario.cache,
+        dtype_kv=scenario.cache, causal=True, query_lens=tuple(one.rows for one in step.served),
+        seq_lens=tuple(ends), block_tables=tables, pool_blocks=1 << 20, pad=0, q_scale=1.0,
+        kv_scale=1.0, data_seed=0)
+
+
+def judged_lists(scenario: Scenario, units: int, steps: Iterable[Step]) -> list[Finding]:
+    """The lists and plans that decode kernels read, by the properties of decode; those of the first
+    step that fails."""
+    for step in steps:
+        if step.built is not None and step.positions is not None:
+            found = Decode().check(engine_step(scenario, units, step), step.built)
+            if found:
+                return found
+    return []

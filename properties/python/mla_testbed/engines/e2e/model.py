@@ -1,0 +1,138 @@
+"""Small models with random weights, scaled so that attention looks at few keys."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import pathlib
+from typing import Any
+
+import torch
+
+from .scenario import Scenario
+
+HIDDEN, VOCABULARY, MIDDLE, POSITIONS = 256, 256, 512, 2048
+LATENT, ROPE, PLAIN = 512, 64, 128  # of a latent; of a head's key with and without rope
+HEAD, GROUP = 128, 4  # of a model without MLA: elements of a head, query heads of a KV head
+THETA, EPSILON = 10000.0, 1e-6
+#: Deviation of scores is the square of _SHARP, that of logits _SPREAD.
+_SHARP, _SPREAD = 1.7, 4.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """Weights by the names of a checkpoint, in bf16, and its config.json."""
+
+    config: dict[str, Any]
+    weights: dict[str, torch.Tensor]
+    heads: int
+    layers: int
+    mla: bool
+
+    def write(self, folder: pathlib.Path) -> None:
+        """A checkpoint that engines load."""
+        save_file = importlib.import_module("safetensors.torch").save_file  # engines have it
+
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text(json.dumps(self.config), encoding="utf-8")
+        save_file({name: tensor.clone() for name, tensor in self.weights.items()},
+                  str(folder / "model.safetensors"))
+
+
+def make(scenario: Scenario) -> Model:
+    """The model of a scenario; the same seed, heads and layers give the same weights."""
+    drawn = _Drawn(scenario.seed)
+    mla = scenario.model == "mla"
+    layer = _mla_layer if mla else _llama_layer
+    embedding = drawn(VOCABULARY, HIDDEN, 1.0).float()
+    embedding = (embedding / embedding.square().mean(-1, keepdim=True).sqrt()).bfloat16()
+    weights = {"model.embed_tokens.weight": embedding,
+               "model.norm.weight": torch.ones(HIDDEN, dtype=torch.bfloat16),
+               "lm_head.weight": drawn(VOCABULARY, HIDDEN, _SPREAD / HIDDEN**0.5)}
+    for number in range(scenario.layers):
+        made = layer(drawn, scenario.heads)
+        weights.update({f"model.layers.{number}.{name}": value for name, value in made.items()})
+        if scenario.spec == "mtp":
+            weights.update(_echo(number + 1, weights, made))
+    config = _mla_config(scenario) if mla else _llama_config(scenario)
+    return Model(config, weights, scenario.heads, scenario.layers, mla)
+
+
+class _Drawn:
+    def __init__(self, seed: int) -> None:
+        self._of = torch.Generator().manual_seed(seed)
+
+    def __call__(self, rows: int, columns: int, deviation: float) -> torch.Tensor:
+        return (torch.randn(rows, columns, generator=self._of) * deviation).bfloat16()
+
+
+def _mla_layer(drawn: _Drawn, heads: int) -> dict[str, torch.Tensor]:
+    query, key = _SHARP / HIDDEN**0.5, _SHARP / LATENT**0.5
+    value = LATENT**-0.5
+    expand = torch.cat([drawn(PLAIN, LATENT, deviation) for _ in range(heads)
+                        for deviation in (key, value)])
+    return {
+        "self_attn.q_proj.weight": drawn(heads * (PLAIN + ROPE), HIDDEN, query),
+        "self_attn.kv_a_proj_with_mqa.weight": torch.cat(
+            [drawn(LATENT, HIDDEN, HIDDEN**-0.5), drawn(ROPE, HIDDEN, query)]),
+        "self_attn.kv_a_layernorm.weight": torch.ones(LATENT, dtype=torch.bfloat16),
+        "self_attn.kv_b_proj.weight": expand,
+        "self_attn.o_proj.weight": drawn(HIDDEN, heads * PLAIN, (heads * PLAIN)**-0.5),
+        **_mlp(drawn)}
+
+
+def _llama_layer(drawn: _Drawn, heads: int) -> dict[str, torch.Tensor]:
+    query, fewer = _SHARP / HIDDEN**0.5, heads // GROUP
+    return {
+        "self_attn.q_proj.weight": drawn(heads * HEAD, HIDDEN, query),
+        "self_attn.k_proj.weight": drawn(fewer * HEAD, HIDDEN, query),
+        "self_attn.v_proj.weight": drawn(fewer * HEAD, HIDDEN, HIDDEN**-0.5),
+        "self_attn.o_proj.weight": drawn(HIDDEN, heads * HEAD, (heads * HEAD)**-0.5),
+        **_mlp(drawn)}
+
+
+def _mlp(drawn: _Drawn) -> dict[str, torch.Tensor]:
+    ones = torch.ones(HIDDEN, dtype=torch.bfloat16)
+    return {"input_layernorm.weight": ones, "post_attention_layernorm.weight": ones.clone(),
+            "mlp.gate_proj.weight": drawn(MIDDLE, HIDDEN, HIDDEN**-0.5),
+            "mlp.up_proj.weight": drawn(MIDDLE, HIDDEN, HIDDEN**-0.5),
+            "mlp.down_proj.weight": drawn(HIDDEN, MIDDLE, MIDDLE**-0.5)}
+
+
+def _echo(number: int, weights: dict[str, torch.Tensor], layer: dict[str, torch.Tensor]
+          ) -> dict[str, torch.Tensor]:
+    """An MTP layer that computes what a target of one layer does, but for the first tokens: its
+    input is the embedding alone, whose norm is 1 already. So its drafts get accepted."""
+    ones = torch.ones(HIDDEN, dtype=torch.bfloat16)
+    passes = torch.cat([torch.eye(HIDDEN), torch.zeros(HIDDEN, HIDDEN)], dim=1).bfloat16()
+    own = {"embed_tokens.weight": weights["model.embed_tokens.weight"], "enorm.weight": ones,
+           "hnorm.weight": ones, "eh_proj.weight": passes,
+           "shared_head.norm.weight": weights["model.norm.weight"],
+           "shared_head.head.weight": weights["lm_head.weight"]}
+    return {f"model.layers.{number}.{name}": value for name, value in {**own, **layer}.items()}
+
+
+def _common(scenario: Scenario) -> dict[str, Any]:
+    return {"num_attention_heads": scenario.heads, "hidden_size": HIDDEN,
+            "num_hidden_layers": scenario.layers, "intermediate_size": MIDDLE,
+            "vocab_size": VOCABULARY, "max_position_embeddings": POSITIONS, "rope_theta": THETA,
+            "rms_norm_eps": EPSILON, "tie_word_embeddings": False, "hidden_act": "silu",
+            "bos_token_id": 0, "eos_token_id": VOCABULARY - 1, "torch_dtype": "bfloat16"}
+
+
+def _mla_config(scenario: Scenario) -> dict[str, Any]:
+    return {**_common(scenario), "architectures": ["DeepseekV3ForCausalLM"],
+            "model_type": "deepseek_v3", "num_key_value_heads": scenario.heads,
+            "kv_lora_rank": LATENT, "q_lora_rank": None, "qk_nope_head_dim": PLAIN,
+            "qk_rope_head_dim": ROPE, "v_head_dim": PLAIN,
+            # No experts: all layers are dense, that of the draft too.
+            "first_k_dense_replace": scenario.layers + 1, "n_routed_experts": 8,
+            "moe_intermediate_size": HIDDEN, "num_experts_per_tok": 2, "n_group": 1,
+            "topk_group": 1, "num_nextn_predict_layers": int(scenario.spec == "mtp")}
+
+
+def _llama_config(scenario: Scenario) -> dict[str, Any]:
+    return {**_common(scenario), "architectures": ["LlamaForCausalLM"], "model_type": "llama",
+            "num_key_value_heads": scenario.heads // GROUP, "head_dim": HEAD,
+            "attention_bias": False, "mlp_bias": False}

@@ -1,0 +1,157 @@
+"""Dense attention in float32 over whole sequences: nothing absorbed, no paged cache, no engine.
+
+The same with roundings of the types that an engine computes in is the noise floor: how far a right
+engine may be from float32.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .model import EPSILON, GROUP, HEAD, LATENT, PLAIN, POSITIONS, ROPE, THETA, Model
+
+Rounding = Callable[[torch.Tensor], torch.Tensor]
+#: Keys and values of each layer, (batch, keys, heads, elements).
+Past = list[tuple[torch.Tensor, torch.Tensor]]
+
+
+def exact(x: torch.Tensor) -> torch.Tensor:
+    """No rounding."""
+    return x
+
+
+def bf16(x: torch.Tensor) -> torch.Tensor:
+    """To bfloat16 and back."""
+    return x.bfloat16().float()
+
+
+def fp8(arch: str) -> Rounding:
+    """To the architecture's float8 and back, saturated."""
+    kind = torch.float8_e4m3fnuz if arch == "gfx942" else torch.float8_e4m3fn
+    most = torch.finfo(kind).max
+    return lambda x: x.clamp(-most, most).to(kind).float()
+
+
+@dataclasses.dataclass
+class Traced:
+    """What a layer computed: by name, (rows, …). Names: query, key, attention."""
+
+    layers: list[dict[str, torch.Tensor]] = dataclasses.field(default_factory=list)
+
+
+class Reference:
+    """A model, evaluated.
+
+    Args:
+        rounding: applied to the result of each operation.
+        cached: applied to what the cache holds and, with an fp8 cache, to the absorbed query; None
+            if that is not rounded further.
+    """
+
+    def __init__(self, model: Model, rounding: Rounding = exact, cached: Rounding | None = None
+                 ) -> None:
+        self._model, self._round, self._cached = model, rounding, cached
+        self._weights = {name: value.float() for name, value in model.weights.items()}
+        count = ROPE if model.mla else HEAD
+        angles = torch.arange(POSITIONS).float()[:, None] * THETA ** (
+            -torch.arange(0, count, 2).float() / count)
+        self._turns = torch.cos(angles), torch.sin(angles)
+
+    def logits(self, tokens: list[int], traced: Traced | None = None) -> torch.Tensor:
+        """(tokens, vocabulary) of one sequence."""
+        with torch.inference_mode():
+            return self.forward(torch.tensor([tokens]), None, traced)[0][0]
+
+    def forward(self, tokens: torch.Tensor, past: Past | None, traced: Traced | None = None
+                ) -> tuple[torch.Tensor, Past]:
+        """tokens: (batch, n) after what `past` holds. Logits of each, and the longer past."""
+        x = self._weights["model.embed_tokens.weight"][tokens]
+        longer: Past = []
+        for number in range(self._model.layers):
+            of = f"model.layers.{number}."
+            kept: dict[str, torch.Tensor] = {}
+            h = self._norm(x, of + "input_layernorm")
+            attend = self._mla if self._model.mla else self._llama
+            out, both = attend(h, of + "self_attn.", None if past is None else past[number], kept)
+            longer.append(both)
+            x = self._round(x + self._linear(out, of + "self_attn.o_proj"))
+            h = self._norm(x, of + "post_attention_layernorm")
+            gate = torch.nn.functional.silu(self._linear(h, of + "mlp.gate_proj"))
+            up = self._linear(h, of + "mlp.up_proj")
+            x = self._round(x + self._linear(self._round(gate * up), of + "mlp.down_proj"))
+            if traced is not None:
+                traced.layers.append(kept)
+        return self._linear(self._norm(x, "model.norm"), "lm_head"), longer
+
+    def _linear(self, x: torch.Tensor, name: str) -> torch.Tensor:
+        return self._round(x @ self._weights[name + ".weight"].T)
+
+    def _norm(self, x: torch.Tensor, name: str) -> torch.Tensor:
+        scale = torch.rsqrt(x.square().mean(-1, keepdim=True) + EPSILON)
+        return self._round(x * scale * self._weights[name + ".weight"])
+
+    def _mla(self, h: torch.Tensor, of: str, past: Any, kept: dict[str, torch.Tensor]) -> Any:
+        heads, (batch, rows) = self._model.heads, h.shape[:2]
+        start = 0 if past is None else past[0].shape[1]
+        q = self._linear(h, of + "q_proj").view(batch, rows, heads, PLAIN + ROPE)
+        compressed = self._linear(h, of + "kv_a_proj_with_mqa")
+        latent = self._norm(compressed[..., :LATENT], of + "kv_a_layernorm")
+        turned = self._turned(compressed[..., None, LATENT:], start, pairs=True)
+        q = torch.cat([q[..., :PLAIN], self._turned(q[..., PLAIN:], start, pairs=True)], -1)
+        expand = self._weights[of + "kv_b_proj.weight"].view(heads, 2 * PLAIN, LATENT)
+        if self._cached is not None:
+            latent, turned = self._cached(latent), self._cached(turned)
+        key = torch.cat([latent[:, :, None], turned], -1)
+        kept["query"], kept["key"] = q[0].flatten(1), key[0, :, 0]
+        if self._cached is not None:
+            if past is not None:
+                key = torch.cat([past[0], key], 1)
+            absorbed = torch.einsum("bqhd,hdl->bqhl", q[..., :PLAIN], expand[:, :PLAIN])
+            q = self._cached(torch.cat([absorbed, q[..., PLAIN:]], -1))
+            out = self._attend(q, key.expand(-1, -1, heads, -1),
+                               key[..., :LATENT].expand(-1, -1, heads, -1), (PLAIN + ROPE)**-0.5)
+            out = torch.einsum("bqhl,hvl->bqhv", self._round(out), expand[:, PLAIN:])
+            both = (key, key)
+        else:
+            wide = self._linear(latent, of + "kv_b_proj").view(batch, rows, heads, 2 * PLAIN)
+            k = torch.cat([wide[..., :PLAIN], turned.expand(-1, -1, heads, -1)], -1)
+            v = wide[..., PLAIN:]
+            if past is not None:
+                k, v = torch.cat([past[0], k], 1), torch.cat([past[1], v], 1)
+            out, both = self._attend(q, k, v, (PLAIN + ROPE)**-0.5), (k, v)
+        kept["attention"] = self._round(out)[0].flatten(1)
+        return self._round(out).flatten(2), both
+
+    def _llama(self, h: torch.Tensor, of: str, past: Any, kept: dict[str, torch.Tensor]) -> Any:
+        batch, rows = h.shape[:2]
+        start = 0 if past is None else past[0].shape[1]
+        q, k, v = (self._linear(h, of + name).view(batch, rows, -1, HEAD)
+                   for name in ("q_proj", "k_proj", "v_proj"))
+        q, k = self._turned(q, start, pairs=False), self._turned(k, start, pairs=False)
+        kept["query"] = q[0].flatten(1)
+        kept["key"] = torch.cat([k[0].flatten(1), v[0].flatten(1)], -1)
+        if past is not None:
+            k, v = torch.cat([past[0], k], 1), torch.cat([past[1], v], 1)
+        out = self._round(self._attend(q, k.repeat_interleave(GROUP, 2),
+                                       v.repeat_interleave(GROUP, 2), HEAD**-0.5))
+        kept["attention"] = out[0].flatten(1)
+        return out.flatten(2), (k, v)
+
+    def _turned(self, x: torch.Tensor, start: int, *, pairs: bool) -> torch.Tensor:
+        """Rotary positions of (batch, rows, heads, elements): pairs are neighbours, or halves."""
+        cos, sin = (table[start:start + x.shape[1], None] for table in self._turns)
+        a, b = (x[..., 0::2], x[..., 1::2]) if pairs else x.chunk(2, -1)
+        u, w = a * cos - b * sin, b * cos + a * sin
+        return self._round(torch.stack((u, w), -1).flatten(-2) if pairs else torch.cat((u, w), -1))
+
+    @staticmethod
+    def _attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float) -> torch.Tensor:
+        scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * scale
+        rows, keys = scores.shape[-2:]
+        seen = torch.arange(keys)[None] <= torch.arange(rows)[:, None] + keys - rows
+        weights = torch.softmax(scores.masked_fill(~seen, -torch.inf), -1)
+        return torch.einsum("bhqk,bkhd->bqhd", weights, v)

@@ -1,0 +1,153 @@
+"""Scenarios: a small model, how an engine serves it, and which requests come. One line of text."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterator
+
+from ...errors import UsageError
+
+VERSION = "e2e1"
+_CHOICES: dict[str, tuple[object, ...]] = {
+    "arch": ("gfx942", "gfx950"), "model": ("mla", "llama"), "heads": (8, 16, 32, 64, 128),
+    "block": (1, 16, 32, 64), "cache": ("bf16", "fp8"), "spec": ("none", "mtp", "ngram"),
+    "backend": ("cpu", "aiter"),
+}
+_RANGES = {"draft": (0, 8), "graphs": (0, 1), "chunk": (0, 4096), "prefix": (0, 1),
+           "requests": (1, 32), "tokens": (1, 256), "longest": (1, 1024), "layers": (1, 8),
+           "late": (0, 1), "seed": (0, 2**32 - 1)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    """One run of an engine.
+
+    Attributes:
+        arch: the GPU. model: "mla" is like DeepSeek-V3, "llama" has no MLA.
+        heads: query heads of this GPU, 8 as of a tensor-parallel rank of eight.
+        block: tokens of a block. cache: its elements. backend: what executes AITER's operations.
+        spec, draft: speculative decoding, and how many tokens are drafted.
+        graphs: full graphs of decode steps, else eager.
+        chunk: most tokens of a step, so that prompts are cut; 0 for no limit.
+        prefix: requests share a prefix, and come twice, with the cache of prefixes on.
+        requests, tokens, longest: how many, tokens that each generates, and of the longest prompt.
+        layers: of the model. late: late copies, and a host that is ahead of its device.
+        seed: of weights and prompts.
+    """
+
+    arch: str = "gfx942"
+    model: str = "mla"
+    heads: int = 16
+    block: int = 16
+    cache: str = "bf16"
+    spec: str = "none"
+    draft: int = 0
+    graphs: int = 0
+    chunk: int = 0
+    prefix: int = 0
+    requests: int = 6
+    tokens: int = 12
+    longest: int = 100
+    layers: int = 2
+    backend: str = "cpu"
+    late: int = 0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise UsageError(f"scenario field '{name}' is {getattr(self, name)}; expected "
+                                 f"{', '.join(map(str, choices))}")
+        for name, (low, high) in _RANGES.items():
+            if not low <= getattr(self, name) <= high:
+                raise UsageError(f"scenario field '{name}' is {getattr(self, name)}; expected "
+                                 f"{low} to {high}")
+        if (self.spec == "none") != (self.draft == 0):
+            raise UsageError(f"scenario fields 'spec' and 'draft' are {self.spec} and {self.draft};"
+                             " expected draft=0 for spec=none, and more for others")
+        if self.spec == "mtp" and (self.model != "mla" or self.layers != 1):
+            raise UsageError("scenario field 'spec' is mtp, whose draft repeats a target of one "
+                             f"layer; expected model=mla;layers=1, found model={self.model};"
+                             f"layers={self.layers}")
+        if self.model == "llama" and (self.cache != "bf16" or self.block not in (16, 32)):
+            raise UsageError(f"scenario field 'model' is llama; expected cache=bf16 and block=16 "
+                             f"or 32, found cache={self.cache};block={self.block}")
+
+    def __str__(self) -> str:
+        fields = ";".join(f"{field.name}={getattr(self, field.name)}"
+                          for field in dataclasses.fields(self)
+                          if getattr(self, field.name) != field.default)
+        return f"{VERSION}:{fields}"
+
+    @classmethod
+    def parse(cls, text: str) -> Scenario:
+        """A line such as "e2e1:arch=gfx950;heads=8", or a name of NAMED.
+
+        Raises:
+            UsageError: it is neither, with the field and what was expected.
+        """
+        if text in NAMED:
+            return NAMED[text]
+        head, colon, rest = text.partition(":")
+        if head != VERSION or not colon:
+            raise UsageError(f"scenario '{text}' is unknown; expected {VERSION}:FIELD=VALUE;… or "
+                             f"one of {', '.join(NAMED)}")
+        known = {field.name: field for field in dataclasses.fields(cls)}
+        given: dict[str, str | int] = {}
+        for part in filter(None, rest.split(";")):
+            name, equals, value = part.partition("=")
+            if name not in known or not equals:
+                raise UsageError(f"scenario field '{part}' is unknown; expected FIELD=VALUE with "
+                                 f"one of {', '.join(known)}")
+            if name in given:
+                raise UsageError(f"scenario field '{name}' is given twice")
+            if isinstance(known[name].default, int):
+                if not (value.isascii() and value.isdecimal() and len(value) <= 10):  # noqa: PLR2004
+                    raise UsageError(f"scenario field '{name}' is '{value}'; expected a number")
+                given[name] = int(value)
+            else:
+                given[name] = value
+        return cls(**given)  # type: ignore[arg-type]
+
+    def changed(self, **fields: object) -> Scenario:
+        """A copy with other fields."""
+        return dataclasses.replace(self, **fields)  # type: ignore[arg-type]
+
+
+NAMED: dict[str, Scenario] = {
+    "bf16": Scenario(),
+    "bf16-gfx950": Scenario(arch="gfx950"),
+    "heads8": Scenario(heads=8),
+    "block1": Scenario(block=1),
+    "block64": Scenario(arch="gfx950", block=64),
+    "chunked": Scenario(chunk=32, prefix=1, late=1),
+    "mtp": Scenario(layers=1, spec="mtp", draft=3),
+    "mtp-graphs": Scenario(layers=1, spec="mtp", draft=3, graphs=1, late=1),
+    "mtp1-heads8": Scenario(arch="gfx950", heads=8, layers=1, spec="mtp", draft=1, graphs=1),
+    "ngram": Scenario(spec="ngram", draft=3),
+    "fp8": Scenario(cache="fp8"),
+    "fp8-gfx950": Scenario(arch="gfx950", cache="fp8", heads=8),
+    "machine-code": Scenario(arch="gfx950", backend="aiter"),
+    "fa": Scenario(model="llama", heads=8, chunk=32, prefix=1),
+}
+
+
+def drawn(seed: int, count: int) -> Iterator[Scenario]:
+    """Random scenarios, the same for the same seed."""
+    random_of = random.Random(seed)
+    while count:
+        pick = random_of.choice
+        model = pick(("mla", "mla", "mla", "llama"))
+        spec = pick(("none", "none", "mtp", "ngram")) if model == "mla" else "none"
+        yield Scenario(
+            arch=pick(("gfx942", "gfx950")), model=model,
+            heads=pick((8, 16)) if model == "mla" else 8,
+            block=pick((1, 16, 64)) if model == "mla" else 16,
+            cache=pick(("bf16", "bf16", "fp8")) if model == "mla" and spec == "none" else "bf16",
+            spec=spec, draft=pick((1, 2, 3)) if spec != "none" else 0, graphs=pick((0, 1)),
+            chunk=pick((0, 0, 32, 64)), prefix=pick((0, 1)), requests=random_of.randint(1, 6),
+            tokens=random_of.randint(4, 12), longest=random_of.randint(3, 120),
+            layers=1 if spec == "mtp" else pick((1, 2)), late=pick((0, 1)),
+            seed=random_of.randint(0, 9999))
+        count -= 1

@@ -1,0 +1,166 @@
+r"""The process of one scenario: draws prompts, measures the floor, serves, compares.
+
+    python -m mla_testbed.engines.e2e.worker SCENARIO RESULT.json [BUNDLE STEP LAYER]
+
+With a bundle, the decode launch of that step and layer is saved there with its tensors.
+`MLA_TESTBED_E2E_PLANT` names a Python file with a function `plant(whole)`, called before the engine
+starts: tests change the engine by it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import runpy
+import sys
+import tempfile
+import time
+import traceback
+from typing import Any
+
+import torch
+
+from ..._options import COMPUTE_UNITS
+from ...errors import MlaError
+from .. import raised
+from ..findings import PASS
+from . import finder, model, prompts
+from .judged import Result
+from .reference import Reference
+from .scenario import Scenario
+from .traced import Step
+
+
+class Clock:
+    """Seconds of each part: a call ends one."""
+
+    def __init__(self, into: dict[str, float]) -> None:
+        self._into, self._last = into, time.monotonic()
+
+    def __call__(self, part: str) -> None:  # noqa: D102 the class says it
+        now = time.monotonic()
+        self._into[part] = round(now - self._last, 2)
+        self._last = now
+
+
+def main(arguments: list[str]) -> int:
+    """Leaves the result in the file; an engine that cannot be imported is inconclusive."""
+    text, path, *bundle = arguments
+    scenario = Scenario.parse(text)
+    result = Result(str(scenario))
+    try:
+        _judge(scenario, result, bundle)
+    except (ImportError, MlaError) as e:
+        traceback.print_exc()
+        result.unknown(f"{type(e).__name__}: {e}")
+    result.write(pathlib.Path(path))
+    return 0
+
+
+def _judge(scenario: Scenario, result: Result, bundle: list[str]) -> None:
+    clock = Clock(result.seconds)
+    torch.set_num_threads(1)  # small matrices: a second thread would mostly wait
+    made = model.make(scenario)
+    asked = prompts.ask(scenario, made)
+    clock("prompts")
+    from ..vllm.whole import Whole
+
+    whole = Whole(scenario, COMPUTE_UNITS[scenario.arch])
+    if bundle:
+        whole.watch.save_launch(int(bundle[1]), int(bundle[2]), bundle[0])
+    plant = os.environ.get("MLA_TESTBED_E2E_PLANT")
+    if plant:
+        file, _, name = plant.partition("::")
+        runpy.run_path(file)[name or "plant"](whole)
+    clock("imports")
+    serve(scenario, made, asked, whole, result, clock)
+
+
+def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: Any, result: Result,
+          clock: Clock) -> None:
+    """Starts the engine, serves the scenario's requests, and compares.
+
+    Raises:
+        ImportError: something is not there that says nothing about the engine.
+    """
+    result.engine, result.version, result.aiter = "vllm", whole.version, whole.aiter
+    result.margin, result.allowed = asked.margin, asked.floor.bound
+    out: list[list[int]] = []
+    try:
+        with tempfile.TemporaryDirectory(prefix="mla-testbed-e2e-") as folder:
+            made.write(pathlib.Path(folder))
+            whole.start(scenario, pathlib.Path(folder))
+        clock("start")
+        for _ in range(1 + scenario.prefix):
+            more, cached = whole.generate(asked.prompts)
+            out, result.cached = out + more, result.cached + cached
+    except (ImportError, NotImplementedError, MemoryError) as e:
+        traceback.print_exc()
+        raise ImportError(f"{e}; nothing was judged") from e
+    except Exception as e:
+        traceback.print_exc()
+        if isinstance(e, AttributeError) and "_OpNamespace" in str(e):
+            raise ImportError(f"an operation that vLLM compiles is not served here: {e}") from e
+        result.found(f"the engine raised {type(e).__name__}: {raised.first_line(e)} "
+                     f"{raised.place(e)}")
+    clock("served")
+    result.stand_ins = whole.stand_ins()
+    result.ported = whole.stage.ported().as_json()
+    result.steps = len(whole.watch.steps)
+    result.replayed = whole.watch.replays
+    if out:
+        metrics = whole.metrics()
+        result.drafts = int(metrics.get("draft_tokens", 0))
+        result.accepted = int(metrics.get("accepted_tokens", 0))
+        _compare(scenario, asked, out, Reference(made), result, whole)
+    for sentence in whole.early_writes():
+        result.found(f"P20 {sentence}")
+    clock("compared")
+
+
+def _compare(scenario: Scenario, asked: prompts.Asked, out: list[list[int]],
+             reference: Reference, result: Result, whole: Any) -> None:
+    units, steps = COMPUTE_UNITS[scenario.arch], whole.watch.steps
+    rounds = len(out) // len(asked.prompts)
+    for prompt, expected, given in zip(asked.prompts * rounds, asked.expected * rounds, out,
+                                       strict=True):
+        result.tokens += len(expected)
+        result.equal += sum(a == b for a, b in zip(expected, given, strict=False))
+        if given != expected:
+            logits = reference.logits([*prompt, *given])[len(prompt) - 1:-1]
+            off = prompts.regrets(logits, torch.tensor(given))
+            result.regret = max(result.regret, float(off.max()))
+    if asked.margin and result.equal != result.tokens:
+        result.found(f"{result.equal} of {result.tokens} tokens are those of float32; expected "
+                     f"all, since each is ahead by {asked.margin:.2f} or more (regret "
+                     f"{result.regret:.2f})")
+    elif result.regret > result.allowed:
+        result.found(f"a token was chosen whose logit is {result.regret:.2f} below the best; "
+                     f"rounding explains {result.allowed:.2f}")
+    found = finder.Finder(reference, asked.floor, [[*p, *g] for p, g in zip(
+        asked.prompts * rounds, out, strict=True)])
+    fault = found.first(steps)
+    result.worst = {name: round(share, 3) for name, share in found.worst.items()}
+    if fault is not None:
+        result.fault = dataclasses.asdict(fault)
+        result.found(f"first fault: {fault}")
+    elif result.verdict == PASS:
+        _seen(found.worst, steps, result)
+    result.lists = sum(step.built is not None for step in steps)
+    for finding in finder.judged_lists(scenario, units, steps):
+        result.found(f"{finding.property} step {finding.step}: {finding.what}")
+
+
+def _seen(worst: dict[str, float], steps: list[Step], result: Result) -> None:
+    """What was not watched did not pass."""
+    missing = [name for name in ("query", "key", "attention", "logits") if name not in worst]
+    blind = [str(step.number) for step in steps if step.tokens is None]
+    if missing or blind or not steps:
+        result.unknown(f"vLLM {result.version} runs elsewhere than where it is watched: "
+                       f"{', '.join(missing) or 'no tensor'} never seen, no layer seen in "
+                       f"{len(blind)} of {len(steps)} steps; expected vLLM 0.33.0")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,217 @@
+"""vLLM's compiled operations that a whole engine calls, in plain torch, by vLLM's schemas.
+
+An installation without kernels lacks them. Each use is counted, so that a report can say what of a
+run was not the engine's or AITER's own.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ... import world
+from ...errors import FaultError
+from ...world import notes
+from . import operations
+
+#: Calls of each operation, by the name that a report shows.
+used: collections.Counter[str] = collections.Counter()
+_kept: list[Any] = []
+
+#: Operations that speculation's imports ask for by name, and that nothing here calls.
+_NEVER_CALLED = (
+    "dynamic_scaled_fp8_quant(Tensor! result, Tensor input, Tensor! scale) -> ()",
+    "dynamic_per_token_scaled_fp8_quant(Tensor! result, Tensor input, Tensor! scale, "
+    "Tensor? scale_ub) -> ()",
+    "silu_and_mul_quant(Tensor! result, Tensor input, Tensor scale) -> ()",
+    "rms_norm_static_fp8_quant(Tensor! result, Tensor input, Tensor weight, Tensor scale, "
+    "float epsilon) -> ()",
+    "fused_add_rms_norm_static_fp8_quant(Tensor! result, Tensor input, Tensor! residual, "
+    "Tensor weight, Tensor scale, float epsilon) -> ()",
+    "rms_norm_dynamic_per_token_quant(Tensor! result, Tensor input, Tensor weight, Tensor! scale, "
+    "float epsilon, Tensor? scale_ub, Tensor!? residual) -> ()",
+    "rms_norm_per_block_quant(Tensor! result, Tensor input, Tensor weight, Tensor! scale, "
+    "float epsilon, Tensor? scale_ub, Tensor!? residual, int group_size, bool is_scale_transposed)"
+    " -> ()",
+    "fused_qk_norm_rope(Tensor! qkv, int num_heads_q, int num_heads_k, int num_heads_v, "
+    "int head_dim, float eps, Tensor q_weight, Tensor k_weight, Tensor cos_sin_cache, "
+    "bool is_neox, Tensor position_ids) -> ()",
+    "per_token_group_fp8_quant(Tensor input, Tensor! output_q, Tensor! output_s, int group_size, "
+    "float eps, float fp8_min, float fp8_max, bool scale_ue8m0, bool dummy_is_scale_transposed, "
+    "bool dummy_is_tma_aligned) -> ()",
+    "silu_and_mul_per_block_quant(Tensor! out, Tensor input, Tensor! scales, int group_size, "
+    "Tensor? scale_ub, bool is_scale_transposed) -> ()",
+)
+
+
+def rms_norm(out: torch.Tensor, input: torch.Tensor, weight: torch.Tensor | None,
+             epsilon: float) -> None:
+    """out = input / sqrt(mean(input^2) + epsilon) * weight, in float32. (rows, elements)."""
+    x = input.float()
+    x = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + epsilon)
+    out.copy_((x if weight is None else x * weight.float()).to(out.dtype))
+
+
+def fused_add_rms_norm(input: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor | None,
+                       epsilon: float) -> None:
+    """residual += input, rounded; input = its norm."""
+    residual.copy_((input.float() + residual.float()).to(residual.dtype))
+    rms_norm(input, residual, weight, epsilon)
+
+
+def silu_and_mul(result: torch.Tensor, input: torch.Tensor) -> None:
+    """silu of the first half of each row times the second half."""
+    gate, up = input.float().chunk(2, dim=-1)
+    result.copy_((torch.nn.functional.silu(gate) * up).to(result.dtype))
+
+
+def rotary_embedding(
+    positions: torch.Tensor, query: torch.Tensor, key: torch.Tensor | None, head_size: int,
+    cos_sin_cache: torch.Tensor, is_neox: bool, rope_dim_offset: int = 0, inverse: bool = False,
+) -> None:
+    """Rotates elements of each head in place.
+
+    Args:
+        query, key: (rows, heads * head_size) or (rows, heads, head_size).
+        cos_sin_cache: (positions, rotary elements): cosines, then sines.
+    """
+    turned = cos_sin_cache[positions.flatten()].float()
+    cos, sin = (half[:, None, :] for half in turned.chunk(2, dim=-1))
+    count = turned.shape[-1]
+    for tensor in (query, key):
+        if tensor is None:
+            continue
+        heads = tensor.view(positions.numel(), -1, head_size)
+        part = heads[..., rope_dim_offset:rope_dim_offset + count]
+        halves = part.float()
+        a, b = (halves.chunk(2, dim=-1) if is_neox
+                else (halves[..., 0::2], halves[..., 1::2]))
+        s = -sin if inverse else sin
+        x, y = a * cos - b * s, b * cos + a * s
+        new = (torch.cat((x, y), -1) if is_neox
+               else torch.stack((x, y), -1).flatten(-2))
+        part.copy_(new.to(part.dtype))
+
+
+def concat_and_cache_mla(
+    kv_c: torch.Tensor, k_pe: torch.Tensor, kv_cache: torch.Tensor, slot_mapping: torch.Tensor,
+    kv_cache_dtype: str, scale: torch.Tensor, skip_scale: bool = False,
+) -> None:
+    """Writes latent and rotary elements to their slots; a negative slot is not written.
+
+    Args:
+        kv_c: (rows, 512). k_pe: (rows, 64). kv_cache: (blocks, block, 576).
+        slot_mapping: (tokens,), of which there may be fewer than rows.
+
+    Raises:
+        FaultError: a slot is past the end of the cache.
+    """
+    slots = slot_mapping.flatten()
+    live = slots >= 0
+    slots = slots[live]
+    size = kv_cache.shape[0] * kv_cache.shape[1]
+    if slots.numel() and int(slots.max()) >= size:
+        raise FaultError(f"concat_and_cache_mla: writes slot {int(slots.max())}; the cache has "
+                         f"{size}")
+    rows = torch.cat((kv_c, k_pe.reshape(kv_c.shape[0], -1)), -1)[:live.numel()][live]
+    if kv_cache_dtype.startswith("fp8"):
+        values = rows.float() if skip_scale else rows.float() / scale.float()
+        kind = _fp8()
+        most = torch.finfo(kind).max
+        kv_cache.view(torch.uint8)[slots // kv_cache.shape[1], slots % kv_cache.shape[1]] = (
+            values.clamp(-most, most).to(kind).view(torch.uint8))
+    else:
+        kv_cache[slots // kv_cache.shape[1], slots % kv_cache.shape[1]] = rows.to(kv_cache.dtype)
+
+
+def linear(weight: torch.Tensor, x: torch.Tensor, bias: torch.Tensor | None = None
+           ) -> torch.Tensor:
+    """x @ weight.T + bias in float32, rounded. weight: (out, in), x: (rows, in)."""
+    out = x.float() @ weight.float().T
+    return (out if bias is None else out + bias.float()).to(x.dtype)
+
+
+def static_scaled_fp8_quant(result: torch.Tensor, input: torch.Tensor, scale: torch.Tensor,
+                            group_shape: Any = None) -> None:
+    """result = input / scale, saturated. One scale."""
+    most = torch.finfo(result.dtype).max
+    result.copy_((input.float() / scale.float().reshape(-1)[0]).clamp(-most, most).to(result.dtype))
+
+
+def device_view(cpu_tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the device over the bytes of pinned memory, as a GPU maps them."""
+    if cpu_tensor.numel() == 0:
+        return notes.note(torch.empty_like(cpu_tensor), notes.DEVICE)
+    size = cpu_tensor.untyped_storage().nbytes()
+    memory = (ctypes.c_char * size).from_address(cpu_tensor.untyped_storage().data_ptr())
+    memory.owner = cpu_tensor  # type: ignore[attr-defined] # lives as long as the view
+    flat = torch.frombuffer(memory, dtype=cpu_tensor.dtype)
+    made = flat.as_strided(cpu_tensor.shape, cpu_tensor.stride(), cpu_tensor.storage_offset())
+    return notes.note(made, notes.DEVICE)
+
+
+_SERVED: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("_C", "rms_norm(Tensor! result, Tensor input, Tensor? weight, float epsilon) -> ()", rms_norm),
+    ("_C", "fused_add_rms_norm(Tensor! input, Tensor! residual, Tensor? weight, float epsilon) "
+     "-> ()", fused_add_rms_norm),
+    ("_C", "silu_and_mul(Tensor! result, Tensor input) -> ()", silu_and_mul),
+    ("_C", "rotary_embedding(Tensor positions, Tensor! query, Tensor!? key, int head_size, "
+     "Tensor cos_sin_cache, bool is_neox, int rope_dim_offset=0, bool inverse=False) -> ()",
+     rotary_embedding),
+    ("_C", "static_scaled_fp8_quant(Tensor! result, Tensor input, Tensor scale, "
+     "(int, int)? group_shape=None) -> ()", static_scaled_fp8_quant),
+    ("_C_cache_ops", "concat_and_cache_mla(Tensor kv_c, Tensor k_pe, Tensor! kv_cache, "
+     "Tensor slot_mapping, str kv_cache_dtype, Tensor scale, bool skip_scale=False) -> ()",
+     concat_and_cache_mla),
+    ("_rocm_C", "wvSplitK(Tensor in_a, Tensor in_b, Tensor? in_bias, int CuCount) -> Tensor",
+     lambda a, b, bias, units: linear(a, b, bias)),
+    ("_rocm_C", "wvSplitKrc(Tensor in_a, Tensor in_b, Tensor? in_bias, int CuCount) -> Tensor",
+     lambda a, b, bias, units: linear(b, a, bias)),
+    ("_rocm_C", "LLMM1(Tensor in_a, Tensor in_b, int rows_per_block) -> Tensor",
+     lambda a, b, rows: linear(a, b)),
+)
+
+
+def install() -> None:
+    """Once in a process, inside a stage, after AITER and vLLM are imported."""
+    operations.install()
+    for namespace, schema, body in _SERVED:
+        _define(namespace, schema, _counted(schema.partition("(")[0], body))
+    for schema in _NEVER_CALLED:
+        _define("_C", schema, None)
+    torch.ops._C.get_cuda_view_from_cpu_tensor = device_view
+
+
+def _define(namespace: str, schema: str, body: Callable[..., Any] | None) -> None:
+    name = schema.partition("(")[0]
+    if hasattr(getattr(torch.ops, namespace), name):
+        return
+    library = torch.library.Library(namespace, "FRAGMENT")
+    library.define(schema.replace("(int, int)?", "int[]?"))
+    if body is not None:
+        library.impl(name, body, "CPU")
+    _kept.append(library)  # what it defines ends with it
+
+
+def _counted(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(body)
+    def called(*arguments: Any, **named: Any) -> Any:
+        used[name] += 1
+        entered = world.active()
+        with contextlib.nullcontext() if entered is None else entered.kernel():
+            return body(*arguments, **named)
+
+    return called
+
+
+def _fp8() -> torch.dtype:
+    import aiter
+
+    kind: torch.dtype = aiter.dtypes.fp8
+    return kind

@@ -1,0 +1,125 @@
+"""A whole, unmodified vLLM in this process, without a GPU: its scheduler, runner and sampler."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any
+
+import torch
+
+from ... import world
+from .. import surroundings
+from ..e2e.scenario import Scenario
+from ..engine import Machine
+from ..fa import served
+from ..moved import replace
+from ..observed import Observed
+from . import installed, kernels
+from .watched import SUPPORTED, Watch
+
+BACKENDS = {"mla": "ROCM_AITER_MLA", "llama": "ROCM_AITER_FA"}
+#: Blocks of the cache, so that a table's numbers differ from those of requests.
+_TOKENS = 4096
+
+
+class Whole:
+    """One engine.
+
+    Attributes:
+        version, aiter: of vLLM and of AITER. watch: what it did.
+
+    Raises:
+        ImportError: vLLM, AITER, or what they need, is not installed.
+        MovedError: this vLLM is not known here.
+    """
+
+    def __init__(self, scenario: Scenario, units: int) -> None:
+        os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the core in this process
+        os.environ["VLLM_ROCM_USE_AITER_RMSNORM"] = "0"  # its compiled module is not served
+        os.environ["VLLM_ROCM_USE_AITER_LINEAR"] = "0"
+        os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+        self.version = installed.version()
+        self._scenario = scenario
+        self.stage = surroundings.enter(Machine(
+            scenario.arch, units, late_copies=bool(scenario.late), poison=True,
+            backend=scenario.backend))
+        import aiter  # noqa: F401 before the engine, as on ROCm images
+
+        self.aiter = surroundings.aiter_version()
+        installed.platform()
+        served.install()
+        kernels.install()
+        # In this process: another one would have no world.
+        replace(f"vLLM {self.version}", SUPPORTED,
+                "vllm.model_executor.models.registry:_run_in_subprocess",
+                lambda before: lambda function: function())
+        self.watch = Watch(self.version, scenario.model, scenario.layers,
+                           Observed(scenario.arch, units))
+        self._engine: Any = None
+
+    def start(self, scenario: Scenario, folder: pathlib.Path) -> None:
+        """Loads the model of a folder; what follows is served by it."""
+        from vllm import LLM
+
+        s = self._scenario = scenario
+        more: dict[str, Any] = {}
+        if s.spec == "mtp":
+            more["speculative_config"] = {"method": "mtp", "num_speculative_tokens": s.draft}
+        elif s.spec == "ngram":
+            more["speculative_config"] = {"method": "ngram", "num_speculative_tokens": s.draft,
+                                          "prompt_lookup_max": 3, "prompt_lookup_min": 1}
+        if s.graphs:
+            more["compilation_config"] = {"mode": 0, "cudagraph_mode": "FULL_DECODE_ONLY",
+                                          "cudagraph_capture_sizes": _sizes(s)}
+        longest = s.longest + s.tokens + s.draft + 1
+        self._engine = LLM(
+            model=str(folder), skip_tokenizer_init=True, dtype="bfloat16",
+            enforce_eager=not s.graphs, max_model_len=-(-longest // 64) * 64, block_size=s.block,
+            num_gpu_blocks_override=-(-_TOKENS // s.block), max_num_seqs=max(s.requests, 2),
+            max_num_batched_tokens=max(s.chunk, s.requests * (s.draft + 1)) if s.chunk
+            else max(512, s.requests * s.longest),
+            enable_chunked_prefill=True, enable_prefix_caching=bool(s.prefix), seed=s.seed,
+            kv_cache_dtype="fp8" if s.cache == "fp8" else "auto", disable_log_stats=False,
+            attention_config={"backend": BACKENDS[s.model]}, **more)
+
+    def generate(self, prompts: list[list[int]]) -> tuple[list[list[int]], int]:
+        """What follows each prompt, and how many tokens of prompts were found in the cache."""
+        from vllm import SamplingParams
+
+        ask = SamplingParams(temperature=0.0, max_tokens=self._scenario.tokens, ignore_eos=True,
+                             detokenize=False)
+        self.watch.on = True
+        try:
+            out = self._engine.generate([{"prompt_token_ids": prompt} for prompt in prompts], ask,
+                                        use_tqdm=False)
+        finally:
+            self.watch.on = False
+        return ([list(one.outputs[0].token_ids) for one in out],
+                sum(one.num_cached_tokens or 0 for one in out))
+
+    def metrics(self) -> dict[str, float]:
+        """Counters of vLLM: drafted and accepted tokens."""
+        found = {}
+        for metric in self._engine.get_metrics():
+            name = metric.name.rpartition(":")[2]
+            if name.startswith("spec_decode_num_") and hasattr(metric, "value"):
+                found[name.removeprefix("spec_decode_num_")] = float(metric.value)
+        return found
+
+    def early_writes(self) -> list[str]:
+        """What a host that is ahead of its device wrote too early."""
+        torch.cuda.synchronize()
+        entered = world.active()
+        return [] if entered is None else entered.early_writes()
+
+    def stand_ins(self) -> dict[str, int]:
+        """Operations that neither vLLM nor AITER ran, and how often."""
+        return dict(kernels.used)
+
+
+def _sizes(scenario: Scenario) -> list[int]:
+    """Rows of captured steps: some batches are padded."""
+    rows = scenario.draft + 1
+    counts = {1, 2, 4, 8, 16, 32} | {scenario.requests}
+    return sorted(rows * count for count in counts if count <= max(scenario.requests, 2))

@@ -1,0 +1,223 @@
+"""What five reports of vLLM were about, planted around a whole vLLM by mechanism.
+
+    MLA_TESTBED_E2E_PLANT=vllm_e2e_plants.py::block_is_a_token \
+      mla-testbed-engines e2e bf16 --engine vllm
+
+A function gets the engine before it starts and changes one thing: what a builder returned, or what
+a function is called with. It imitates the old behaviour, and is not the old code.
+
+    python vllm_e2e_plants.py GROUP
+
+Prints what each plant of a group leads to, as JSON lines: one import, and a process for each plant.
+"""
+
+import importlib
+import json
+import os
+import sys
+
+MLA = "vllm.v1.attention.backends.mla.rocm_aiter_mla"
+FA = "vllm.v1.attention.backends.rocm_aiter_fa"
+
+
+def builder():
+    return importlib.import_module(MLA).AiterMLAMetadataBuilder
+
+
+def after_decode(change):
+    """Changes what the builder made of a step's decodes."""
+    real = builder()._build_decode
+
+    def build(self, *rest, **named):
+        made = real(self, *rest, **named)
+        change(self, made)
+        return made
+
+    builder()._build_decode = build
+
+
+def around_planner(change):
+    """Calls `change(planner, arguments, keywords)` in place of the planner."""
+    import aiter  # noqa: PLC0415 where vLLM is
+
+    real = aiter.get_mla_metadata_v1
+    aiter.get_mla_metadata_v1 = lambda *rest, **named: change(real, list(rest), named)
+
+
+def single_rows(whole):
+    """#39616: without a graph, qo_indptr is that of requests with one row."""
+    import torch  # noqa: PLC0415
+
+    def change(self, made):
+        if made.max_qo_len > 1:
+            made.qo_indptr = torch.arange(made.qo_indptr.numel(), dtype=torch.int32, device="cuda")
+
+    after_decode(change)
+
+
+def block_is_a_token(whole):
+    """#39616: a block's number is taken for a token's."""
+    after_decode(lambda self, made: made.paged_kv_indices.floor_divide_(16))
+
+
+def earlier_plan(whole):
+    """#36574: from the third step on, the plan is that of an earlier one."""
+    calls = []
+
+    def change(real, rest, named):
+        if whole.watch.on:
+            calls.append(1)
+        if len(calls) < 3:
+            real(*rest, **named)
+
+    around_planner(change)
+
+
+def plan_in_new_buffers(whole):
+    """#36574: each step plans in buffers of its own, and the graph reads those of its capture."""
+    import torch  # noqa: PLC0415
+
+    def change(real, rest, named):
+        if whole.watch.on:
+            rest[6:12] = [torch.zeros_like(one) for one in rest[6:12]]
+        real(*rest, **named)
+
+    around_planner(change)
+
+
+def planned_for_half(whole):
+    """#38615: the plan is that of the model's heads, the kernel gets padded ones."""
+
+    def change(real, rest, named):
+        rest[3] //= 2
+        real(*rest, **named)
+
+    around_planner(change)
+
+
+def prefix_of_repeated_heads(whole):
+    """#38615: of heads that were repeated, the first ones are read back."""
+    importlib.import_module(MLA).AiterMLAHelper.get_mla_unpadded_o = staticmethod(
+        lambda heads, o: o[:, :heads])
+
+
+def one_staging_buffer(whole):
+    """#42509: FP8 prefill plans of all steps are copied from one pinned buffer; no event."""
+    real = builder()._build_fp8_prefill_ps_metadata
+
+    class NoEvent:
+        def synchronize(self):
+            pass
+
+        record = synchronize
+
+    def build(self, *rest, **named):
+        self._fp8_ps_slot, self._fp8_ps_staging_free = 0, [NoEvent(), NoEvent()]
+        return real(self, *rest, **named)
+
+    builder()._build_fp8_prefill_ps_metadata = build
+
+
+def first_request_only(whole):
+    """#42509: the FP8 prefill plan is that of the first request."""
+    import aiter  # noqa: PLC0415
+
+    real = aiter.get_ps_metadata_v1
+
+    def change(rows, keys, lengths, *rest, **named):
+        real(rows[:2], keys[:2], lengths[:1], *rest, **named)
+
+    aiter.get_ps_metadata_v1 = change
+
+
+def in_extends(change):
+    """Changes the chunks of a step's extends (#41942)."""
+    made_by = importlib.import_module(FA).AiterFlashAttentionMetadataBuilder
+    real = made_by.build
+
+    def build(self, *rest, **named):
+        made = real(self, *rest, **named)
+        if made.extend_metadata is not None:
+            change(made.extend_metadata.chunk_context_metadata)
+        return made
+
+    made_by.build = build
+
+
+def owner_of_tokens(whole):
+    """#41942: each gathered key belongs to the first request."""
+    in_extends(lambda chunks: setattr(chunks, "token_to_batch", chunks.token_to_batch * 0))
+
+
+def chunk_starts(whole):
+    """#41942: chunks start one key late."""
+    in_extends(lambda chunks: setattr(chunks, "chunk_starts", chunks.chunk_starts + 1))
+
+
+#: Group -> plants of one machine and one model, each with its scenario.
+_MLA = "e2e1:requests=3;tokens=6;longest=40;layers=1"
+_FP8 = "e2e1:arch=gfx950;cache=fp8;requests=4;tokens=4;longest=70;layers=1;late=1"
+#: Two steps, each with a whole prompt: a prompt with a cached part has no FP8 plan.
+_STAGED = "e2e1:arch=gfx950;cache=fp8;requests=2;tokens=1;longest=48;layers=1;late=1;chunk=48"
+_FA = "e2e1:model=llama;heads=8;requests=3;tokens=6;longest=60;layers=1;chunk=24;prefix=1"
+GROUPS = {
+    "mla": {
+        "none": _MLA,
+        "block_is_a_token": _MLA,
+        "earlier_plan": _MLA,
+        "single_rows": _MLA + ";spec=mtp;draft=3",
+        "plan_in_new_buffers": _MLA + ";graphs=1",
+        "planned_for_half": _MLA,
+        "prefix_of_repeated_heads": _MLA + ";heads=8"},
+    "fp8": {
+        "none": _STAGED,
+        "one_staging_buffer": _STAGED,
+        "first_request_only": _FP8},
+    "fa": {
+        "none": _FA,
+        "owner_of_tokens": _FA,
+        "chunk_starts": _FA},
+}
+
+
+def main(group: str) -> None:
+    """Serves each scenario of a group in a fork of this process."""
+    import torch  # noqa: PLC0415 where vLLM is
+    from mla_testbed._options import COMPUTE_UNITS  # noqa: PLC0415
+    from mla_testbed.engines.e2e import model, prompts, worker  # noqa: PLC0415
+    from mla_testbed.engines.e2e.judged import Result  # noqa: PLC0415
+    from mla_testbed.engines.e2e.scenario import Scenario  # noqa: PLC0415
+    from mla_testbed.engines.vllm.whole import Whole  # noqa: PLC0415
+
+    torch.set_num_threads(1)
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    asked = {}
+    for text in set(GROUPS[group].values()):
+        scenario = Scenario.parse(text)
+        made = model.make(scenario)
+        asked[text] = scenario, made, prompts.ask(scenario, made)
+    scenario = asked[GROUPS[group]["none"]][0]
+    whole = Whole(scenario, COMPUTE_UNITS[scenario.arch])
+    import vllm.entrypoints.llm  # noqa: F401, PLC0415 imported once
+
+    for plant, text in GROUPS[group].items():
+        child = os.fork()
+        if child == 0:
+            result = Result(text)
+            try:
+                globals().get(plant, lambda whole: None)(whole)
+                worker.serve(*asked[text], whole, result, worker.Clock(result.seconds))
+            except BaseException as e:  # noqa: BLE001
+                result.verdict = "inconclusive"
+                result.findings.append(repr(e))
+            out.write(json.dumps([plant, result.verdict, result.fault, result.findings,
+                                  result.equal, result.tokens, result.seconds,
+                                  [result.accepted, result.replayed]]) + "\n")
+            out.flush()
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
