@@ -15,6 +15,9 @@
 #include "hip_backend/hip_runtime/state.hpp"
 
 namespace mla::hip_runtime {
+namespace {
+constexpr std::size_t kArgumentLine = 64;  // bytes of a cache line
+}
 
 std::size_t elf_size(const std::byte* image) {
   std::uint64_t sections = 0;
@@ -56,11 +59,14 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
     return fault(hipErrorInvalidDeviceFunction, say(function.name, ": ", code.error().message));
   if (const auto error = prepare_printing(**code))
     return fault(hipErrorOutOfMemory, function.name + ": " + error->message);
+  // Compilers widen scalar loads past the last argument, which a GPU's memory for arguments allows.
+  std::vector<std::byte> arguments(kernarg.begin(), kernarg.end());
+  arguments.resize((kernarg.size() + kArgumentLine - 1) / kArgumentLine * kArgumentLine);
   const auto report = gfx::run(**code,
                                {.kernel = function.name,
                                 .grid = {grid.x, grid.y, grid.z},
                                 .block = {block.x, block.y, block.z},
-                                .kernarg = kernarg,
+                                .kernarg = arguments,
                                 .dynamic_lds = static_cast<std::uint32_t>(dynamic_lds),
                                 .options = r.device.options},
                                r.memory);

@@ -33,7 +33,8 @@ def parser() -> argparse.ArgumentParser:
                       help="a source tree of AITER (AITER_SRC)")
     made.add_argument("--arch", action="append", choices=("gfx942", "gfx950"),
                       help="default: both")
-    made.add_argument("--backend", action="append", choices=("cpu", "aiter"), help="default: cpu")
+    made.add_argument("--backend", action="append", choices=("cpu", "aiter"),
+                      help="default: cpu; with --modules own: aiter")
     made.add_argument("--test", action="append", metavar="NAME", help="only these; see --list")
     made.add_argument("--triton", action="store_true",
                       help="tests of AITER's Triton kernels: of each function its smallest case")
@@ -82,7 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace, chosen: Sequence[AiterTest],
          known: list[ledger.Known]) -> int:
     tree = pathlib.Path(options.aiter).resolve()
-    machines = [(arch, backend) for backend in options.backend or ["cpu"]
+    # AITER's own dispatch launches AITER's code objects.
+    usual = ["aiter"] if options.modules == "own" else ["cpu"]
+    machines = [(arch, backend) for backend in options.backend or usual
                 for arch in options.arch or ["gfx942", "gfx950"]]
     outcomes: list[runner.Outcome] = []
     for arch, backend in machines:

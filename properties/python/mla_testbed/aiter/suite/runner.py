@@ -74,7 +74,7 @@ def why_not(test: AiterTest, plan: Plan) -> str | None:
         return f"this AITER has no op_tests/{test.file}"
     if plan.arch not in test.archs:
         return f"AITER has it for {' and '.join(test.archs)} only"
-    if plan.backend == "aiter" and test.small_aiter is None:
+    if plan.backend == "aiter" and test.small_aiter is None and plan.modules != "own":
         return "nothing of it runs in AITER's decode kernels on a small grid"
     if test.triton and not _has_triton_driver():
         return "it launches Triton kernels, and mla_testbed.triton cannot be used here"
@@ -133,7 +133,7 @@ def _command(
         return [*command, "--", file]
     if test.driver is not None:
         return [*command, "-m", test.driver, "--", file]
-    small = test.small_aiter if plan.backend == "aiter" else test.small
+    small = plan.backend == "aiter" and test.small_aiter or test.small
     return [*command, "--", file, *(small or ())]
 
 
