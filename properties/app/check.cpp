@@ -38,7 +38,11 @@ void draw_answer(const dump::Dump& dump, const Answer& answer,
           "<p>at fault: " + show::escape(answer.culprit + ": " + answer.diagnosis) + "</p>\n";
     section.html += "<p class=\"notes\">" + show::escape(drawn.error().message) + "</p>\n";
   } else {
-    section.html = show::facts_html(drawn->facts) + show::findings_html(*drawn);
+    section.html = show::findings_html(*drawn);
+    if (!answer.culprit.empty())
+      section.html +=
+          "<p>at fault: " + show::escape(answer.culprit + ": " + answer.diagnosis) + "</p>\n";
+    section.html += show::facts_html(drawn->facts);
     if (bytes < kMostDrawn)
       section.pictures = show::all_pictures(*drawn);
     else

@@ -27,7 +27,8 @@ std::string table_html(const BackendReport& b) {
   std::string out =
       "<table>\n<tr><th>id</th><th>property</th><th>ran</th><th>skipped</th><th>failed</th>"
       "<th>verdict</th><th></th></tr>\n";
-  for (const prop::PropertyTally& t : b.report.tallies) {
+  for (const prop::PropertyTally* tally : judged(b.report)) {
+    const prop::PropertyTally& t = *tally;
     const prop::Verdict verdict = verdict_of(t);
     out += "<tr><td>" + show::escape(t.property->id) + "</td><td>" +
            show::escape(t.property->name) + "</td><td>" + show::count(t.ran) + "</td><td>" +
@@ -59,15 +60,18 @@ std::string backend_html(const BackendReport& b) {
 
 show::Section failure_section(const prop::Failure& f) {
   const std::string block = prop::failure_block(f);
-  std::string html = "<p>" + show::escape(f.property->sentence) + "</p>\n<p class=\"bad\">" +
-                     show::escape(f.outcome.message) + "</p>\n";
+  std::string html = "<p class=\"bad\">" + show::escape(f.outcome.message) + "</p>\n<p>" +
+                     show::escape(f.property->sentence) + "</p>\n";
+  if (!f.outcome.details.empty())
+    html += "<p>" + show::escape(f.outcome.details.front()) + "</p>\n";
   const std::size_t repro = block.find("REPRO: ");
   html += command_html(block.substr(repro + 7, block.find('\n', repro) - repro - 7));
   if (f.shrinks > 0)
     html += say("<p>Made smaller ", show::counted(f.shrinks, "time"), ", from ",
                 show::escape(format_case(f.original)), ", seed ", f.seed, ".</p>\n");
   html += "<details><summary>The failure block</summary>" + block_html(block) + "</details>\n";
-  return {.heading = "FAIL " + prop::failing_ids(f) + " " + format_case(f.smallest),
+  html += say("<p class=\"notes\">The case: ", show::escape(format_case(f.smallest)), "</p>\n");
+  return {.heading = say("FAIL ", prop::failing_ids(f), " ", f.property->name),
           .html = std::move(html),
           .pictures = {}};
 }
@@ -84,10 +88,6 @@ std::string run_page(const RunSummary& summary, const std::vector<NamedBackend>&
   const prop::ExitCode code = summary.exit_code();
   std::vector<show::Section> sections;
   std::size_t bytes = 0;
-  for (const BackendReport& b : summary.backends)
-    sections.push_back({.heading = say("backend ", b.backend, ", seed ", summary.seed),
-                        .html = backend_html(b),
-                        .pictures = {}});
   for (std::size_t i = 0; i < summary.backends.size(); ++i) {
     for (const prop::Failure& f : summary.backends[i].report.failures) {
       sections.push_back(failure_section(f));
@@ -103,6 +103,10 @@ std::string run_page(const RunSummary& summary, const std::vector<NamedBackend>&
       sections.push_back(std::move(drawn));
     }
   }
+  for (const BackendReport& b : summary.backends)
+    sections.push_back({.heading = say("backend ", b.backend, ", seed ", summary.seed),
+                        .html = backend_html(b),
+                        .pictures = {}});
   return show::html_page(
       say("mla-testbed run: ", describe(code), " (exit ", static_cast<int>(code), ")"), sections);
 }

@@ -20,7 +20,7 @@ show::Section failure_section(const prop::Failure& failure);
 std::string block_html(const std::string& text);
 std::string command_html(const std::string& command);
 
-// Verdict tables, then each failure with its pictures as long as the page stays below 4 MB.
+// Each failure with its pictures as long as the page stays below 4 MB, then the verdict tables.
 // `backends` are those of the summary, in its order.
 std::string run_page(const RunSummary& summary, const std::vector<NamedBackend>& backends);
 

@@ -39,6 +39,8 @@ struct JudgedOn {
   JudgedCase answer;
 };
 
+// A suite for each backend, a test for each property; a property that says nothing is skipped.
+std::string case_junit(const CaseQuestion& question, const std::vector<JudgedOn>& judged);
 // One object, documented in docs/reference/output.md; ends with a newline.
 std::string case_json(const CaseQuestion& question, const std::vector<JudgedOn>& judged,
                       prop::ExitCode exit);

@@ -5,6 +5,7 @@
 
 #include "core/say.hpp"
 #include "cpu_backend/decode/reference.hpp"
+#include "properties/app/explain_result.hpp"
 #include "properties/app/failure_page.hpp"
 #include "properties/app/failure_pictures.hpp"
 #include "properties/dump/check/check.hpp"
@@ -114,7 +115,11 @@ Outcome judge_engine(const Trial& trial) {
     result.out.resize(wanted.out.size());
     std::ranges::fill(wanted.out_bound, cpu::kNotEvaluated);
   }
-  return trial.judge(std::move(result), wanted);
+  Outcome outcome = trial.judge(result, wanted);
+  const bool whole = outcome.verdict == Verdict::fail && trial.values.sentences.empty();
+  if (const auto scale = whole ? explaining_scale(trial.step, result) : std::nullopt)
+    outcome.details.push_back("explained by a scale: " + *scale);
+  return outcome;
 }
 
 // Whose fault it is that the engine's result is wrong; empty without one.

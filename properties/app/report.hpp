@@ -39,6 +39,12 @@ struct RunSummary {
   [[nodiscard]] prop::ExitCode exit_code() const;
 };
 
+// Whether the entry is the canary's, which a run over all properties brings along to test itself.
+// Asked for by name, the canary is a property like others.
+bool is_self_test(const prop::LedgerTally& tally);
+// The properties of a run without its self-test.
+std::vector<const prop::PropertyTally*> judged(const prop::RunReport& report);
+
 prop::Verdict verdict_of(const prop::PropertyTally& tally);
 // Why a property has no verdict; empty if it has one.
 std::string remark(const prop::PropertyTally& tally);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/say.hpp"
+#include "properties/app/judge_case.hpp"
 #include "properties/app/junit.hpp"
 #include "properties/app/report.hpp"
 
@@ -81,7 +82,58 @@ JunitSuite of_backend(const BackendReport& b) {
   return suite;
 }
 
+JunitCase of_outcome(const prop::Property& property, const prop::Outcome& outcome,
+                     const JudgedCase& judged) {
+  JunitCase out{.name = say(property.id, " ", property.name),
+                .said = std::string(property.sentence)};
+  switch (outcome.verdict) {
+    case Verdict::pass:
+      break;
+    case Verdict::fail:
+      out.outcome = JunitOutcome::failure;
+      out.notes.emplace_back(outcome.message,
+                             judged.failure ? prop::failure_block(*judged.failure) : "");
+      break;
+    case Verdict::inconclusive:
+      out.outcome = JunitOutcome::error;
+      out.notes.emplace_back(outcome.message, "");
+      break;
+    default:
+      out.outcome = JunitOutcome::skipped;
+      out.notes.emplace_back(outcome.message, "");
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string case_junit(const CaseQuestion& question, const std::vector<JudgedOn>& judged) {
+  std::vector<JunitSuite> suites;
+  for (const auto& [backend, answer] : judged) {
+    JunitSuite suite{.name = backend->name, .properties = backend->facts};
+    suite.properties.emplace_back("case", format_case(question.spec));
+    for (std::string& line : answer.judgement.launches().lines())
+      suite.properties.emplace_back("launched", std::move(line));
+    for (std::size_t p = 0; p < question.properties.size(); ++p)
+      suite.cases.push_back(
+          of_outcome(*question.properties[p], answer.judgement.outcomes[p], answer));
+    // Nothing passes without having run: a case that is refused fails no test, and passes none.
+    if (answer.exit_code() == prop::ExitCode::skipped)
+      suite.cases.push_back(
+          {.name = "nothing was judged",
+           .outcome = JunitOutcome::error,
+           .notes = {{answer.judgement.why_refused ? answer.judgement.why_refused->message
+                                                   : "no property says anything about the case",
+                      ""}}});
+    if (backend->emulation != nullptr && !backend->emulation->findings().empty())
+      suite.cases.push_back({.name = "emulator",
+                             .outcome = JunitOutcome::failure,
+                             .notes = {{backend->emulation->text(), ""}}});
+    for (JunitCase& one : suite.cases) one.classname = "mla-testbed." + backend->name;
+    suites.push_back(std::move(suite));
+  }
+  return junit_document(suites);
+}
 
 std::string junit_report(const RunSummary& summary) {
   std::vector<JunitSuite> suites;

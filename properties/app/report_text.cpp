@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cstdio>
 
 #include "core/say.hpp"
 #include "properties/app/report.hpp"
+#include "properties/claims/support/canary.hpp"
 #include "properties/files/terminal.hpp"
 
 namespace mla::app {
@@ -52,6 +54,9 @@ std::string line(const prop::PropertyTally& t) {
 std::string ledger_line(const prop::LedgerTally& t) {
   if (t.verdict != Verdict::known_fail)
     return say(prop::name(t.verdict), ": ", t.entry.id, ", ", t.message, "\n");
+  if (is_self_test(t))
+    return say("self-test: P00, the canary, failed on purpose in ", t.failed, " of ", t.covered,
+               " cases and on its witness: a failure would be seen\n");
   if (t.covered == 0 && t.failed == 0) return {};
   return say("known: ", t.entry.id, ", failed in ", t.failed, " of ", t.covered,
              " covered cases: ", t.entry.mechanism, " (", t.entry.link, ")\n");
@@ -75,6 +80,18 @@ std::string remarks(const prop::RunReport& report) {
 }
 
 }  // namespace
+
+bool is_self_test(const prop::LedgerTally& t) {
+  return t.entry.properties.size() == 1 && t.entry.properties.front() == &prop::canary();
+}
+
+std::vector<const prop::PropertyTally*> judged(const prop::RunReport& report) {
+  const bool tests_itself = std::ranges::any_of(report.ledger, is_self_test);
+  std::vector<const prop::PropertyTally*> out;
+  for (const prop::PropertyTally& t : report.tallies)
+    if (!tests_itself || t.property != &prop::canary()) out.push_back(&t);
+  return out;
+}
 
 Verdict verdict_of(const prop::PropertyTally& tally) {
   if (tally.failed > 0) return Verdict::fail;
@@ -154,7 +171,7 @@ std::string verdict_table(const RunSummary& summary) {
     for (const auto& [fact, value] : facts) out += "  " + fact + ": " + value + "\n";
     for (const std::string& l : report.launches.lines()) out += "  launched: " + l + "\n";
     out += "id   property                       ran   skipped  failed  verdict\n";
-    for (const prop::PropertyTally& t : report.tallies) out += line(t);
+    for (const prop::PropertyTally* tally : judged(report)) out += line(*tally);
     out += remarks(report);
     if (emulation != nullptr) out += emulation->text();
     if (summary.timing) out += timing_table(report, summary.peak_memory);

@@ -1,5 +1,6 @@
 #include "properties/app/support.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -90,6 +91,35 @@ std::string table_row(const Key& key, std::int64_t first, std::int64_t last,
 
 }  // namespace
 
+bool is_one_shape(const SupportRequest& o) {
+  return !o.arch.empty() && !o.dtype.empty() && o.heads > 0 && o.rows > 0;
+}
+
+std::string decode_support_sentence(const SupportRequest& o) {
+  const auto said = [&o](const KernelAnswer& a) {
+    return a.ok ? say("runs on ", a.kernel, ", route ", a.route, ": ", a.reason)
+                : "does not run: " + a.reason;
+  };
+  std::string out;
+  std::string first;
+  for (const Key& key : keys(o)) {
+    const KernelAnswer a = ask(key, o.rows, o.requests);
+    if (out.empty()) {
+      first = said(a);
+      out = say("A decode step of ", o.requests, o.requests == 1 ? " request" : " requests",
+                " with ", o.rows, o.rows == 1 ? " row" : " rows", " and ", key.heads, " heads, ",
+                dtype_text(key.dtype), " on ", name(key.arch), ", ", first, ".\n");
+    } else if (said(a) != first) {
+      out += say(key.causal ? "" : "Without a mask", key.causal || !key.lse ? "" : " and ",
+                 !key.lse     ? ""
+                 : key.causal ? "With a final LSE"
+                              : "with a final LSE",
+                 " it ", said(a), ".\n");
+    }
+  }
+  return out;
+}
+
 bool has_support_rows(const SupportRequest& request) {
   return !keys(request).empty();
 }
@@ -99,6 +129,10 @@ std::string decode_support_table(const SupportRequest& request) {
       "arch    dtype      heads  rows   causal lse  route            kernel                        "
       "reason\n";
   for (const Key& key : keys(request)) {
+    if (request.rows > 0) {
+      out += table_row(key, request.rows, request.rows, ask(key, request.rows, request.requests));
+      continue;
+    }
     std::int64_t first = 1;
     KernelAnswer answer = ask(key, first, request.requests);
     for (std::int64_t rows = 2; rows <= kLongestRows; ++rows) {
@@ -116,7 +150,8 @@ std::string decode_support_table(const SupportRequest& request) {
 std::string decode_support_json(const SupportRequest& request) {
   Json rows = Json::array();
   for (const Key& key : keys(request))
-    for (std::int64_t q = 1; q <= kLongestRows; ++q) {
+    for (std::int64_t q = std::max<std::int64_t>(1, request.rows);
+         q <= (request.rows > 0 ? request.rows : kLongestRows); ++q) {
       const KernelAnswer a = ask(key, q, request.requests);
       rows.push_back({{"arch", name(key.arch)},
                       {"dtype", dtype_text(key.dtype)},

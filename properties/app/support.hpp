@@ -18,15 +18,20 @@ struct SupportRequest {
   std::string arch;           // empty: all
   std::string dtype;          // "<q>/<kv>"; empty: all
   std::int64_t heads = 0;     // 0: every padded count
+  std::int64_t rows = 0;      // of each request; 0: every length that some kernel tells apart
   std::int64_t requests = 1;  // of the batch
   bool planned = true;        // false: steps that an engine launches without a plan
 };
 
 // Whether there is such a dtype.
 bool has_support_rows(const SupportRequest& request);
+// Whether it asks about one shape: architecture, dtype, heads and rows.
+bool is_one_shape(const SupportRequest& request);
+// The answer for one shape in words, and where a mask or an LSE changes it.
+std::string decode_support_sentence(const SupportRequest& request);
 // A row for query lengths with the same answer.
 std::string decode_support_table(const SupportRequest& request);
-// Every query length.
+// Every query length, or the one that is asked for.
 std::string decode_support_json(const SupportRequest& request);
 
 struct SupportRow {

@@ -39,6 +39,12 @@ Failure failure_of(const Error& error) {
   return {status_of(error.code), error.message, error.bug, ""};
 }
 
+Failure not_there(const Error& error) {
+  Failure failure = failure_of(error);
+  if (error.code == ErrorCode::fault) failure.status = MLA_DEVICE;
+  return failure;
+}
+
 Failure usage(std::string sentence) {
   return {MLA_USAGE, std::move(sentence), "", ""};
 }

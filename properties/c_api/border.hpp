@@ -28,6 +28,8 @@ struct Failure {
 };
 
 Failure failure_of(const Error& error);
+// The same of an attempt to open what a caller named: a fault means that it is not there.
+Failure not_there(const Error& error);
 // "parameter 'q' is NULL" and the like.
 Failure usage(std::string sentence);
 // What is well said and no kernel takes.

@@ -7,9 +7,11 @@
 
 #include "core/io/raw_array.hpp"
 #include "core/say.hpp"
+#include "properties/app/draw_dump.hpp"
 #include "properties/c_api/texts.hpp"
 #include "properties/dump/check/check.hpp"
 #include "properties/dump/read/dump.hpp"
+#include "properties/show/document.hpp"
 
 namespace mla::c_api {
 namespace {
@@ -87,11 +89,26 @@ std::optional<Failure> check_bundle(const char* document, const mla_array* array
   return answer(out, json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+std::optional<Failure> show_plan(const char* document, const char** out) {
+  if (document == nullptr) return usage("the document is NULL");
+  const auto dumped = dump::parse_dump(document);
+  if (!dumped) return failure_of(dumped.error());
+  const auto found = dump::check(*dumped);
+  if (!found) return failure_of(found.error());
+  const auto drawn = app::draw_dump(*dumped, *found);
+  if (!drawn) return failure_of(drawn.error());
+  return answer(out, show::plan_page(*drawn));
+}
+
 }  // namespace
 }  // namespace mla::c_api
 
 extern "C" int mla_check_plan(const char* document, const char** json) {
   return mla_check_bundle(document, nullptr, 0, json);
+}
+
+extern "C" int mla_show_plan(const char* document, const char** html) {
+  return mla::c_api::at_border([&] { return mla::c_api::show_plan(document, html); });
 }
 
 extern "C" int mla_check_bundle(const char* document, const mla_array* arrays, int64_t count,

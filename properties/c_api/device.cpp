@@ -30,13 +30,13 @@ std::optional<Failure> run_on(const std::string& label, Arch arch,
   const std::scoped_lock lock(slot.mutex);
   if (slot.device == nullptr) {
     auto opened = hip::open_device(label);
-    if (!opened) return failure_of(opened.error());
+    if (!opened) return not_there(opened.error());
     slot.device = std::move(*opened);
   }
   const hip::DeviceProperties& properties = slot.device->properties();
   if (properties.arch != name(arch))
     return Failure{
-        MLA_UNSUPPORTED,
+        properties.arch.empty() ? MLA_DEVICE : MLA_UNSUPPORTED,
         say("device '", label, "' is ", properties.arch.empty() ? "none" : "a " + properties.arch,
             "; the call is for ", name(arch)),
         "", ""};

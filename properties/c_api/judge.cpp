@@ -75,7 +75,7 @@ MaybeFailure judge_case(const Asked& asked, const char** out) {
   if (!c) return failure_of(c.error());
   const app::DeviceChoice device = {.device = asked.device, .aiter_hsa = asked.aiter_hsa};
   auto backends = app::make_backends(asked.backend, device);
-  if (!backends) return failure_of(backends.error());
+  if (!backends) return not_there(backends.error());
   if (backends->size() != 1)
     return usage(say("backend is '", asked.backend, "'; expected one backend"));
   const app::NamedBackend& named = backends->front();

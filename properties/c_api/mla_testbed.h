@@ -47,7 +47,8 @@ typedef enum mla_status {
                           see mla_last_report() */
   MLA_BAD_TENSOR = 6,  /* a tensor is not what its parameter takes */
   MLA_NO_MEMORY = 7,
-  MLA_INTERNAL = 8 /* a defect of this library */
+  MLA_INTERNAL = 8, /* a defect of this library */
+  MLA_DEVICE = 9    /* a device, a data path or an installation of AITER is not there */
 } mla_status;
 
 MLA_TESTBED_API int mla_abi_version(void);
@@ -287,6 +288,10 @@ typedef struct mla_array {
  * and heads of q, out and lse are compared with the lists, and page ids with the cache. */
 MLA_TESTBED_API int mla_check_bundle(const char* document, const mla_array* arrays, int64_t count,
                                      const char** json);
+
+/* The page that `mla-testbed show` draws of such a document: HTML that loads nothing. A plan of a
+ * kind that cannot be drawn is MLA_UNSUPPORTED. */
+MLA_TESTBED_API int mla_show_plan(const char* document, const char** html);
 
 /* Dense float64 attention over a paged cache, with a bound for each element: how far a right
  * result may be from it (docs/reference/numerics.md). It reads no plan. Every request has no key or

@@ -106,7 +106,7 @@ MaybeFailure on_device(BackendKind backend, const PrefillStep& step, const Tasks
       return copied(hip::prefill_on_device(device, input));
     });
   const auto machine = aiter::code_object_machine(step.arch);
-  if (!machine) return failure_of(machine.error());
+  if (!machine) return not_there(machine.error());
   return on_emulated_device(step.arch, [&](hip::Device& device) {
     return copied(hip::aiter::prefill_with_plan(device, *machine->installation, input));
   });

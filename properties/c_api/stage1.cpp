@@ -121,7 +121,7 @@ void set_plan(cpu::Stage1Call& call, const mla_stage1_tensors& t, std::uint64_t 
 MaybeFailure by_code_objects(Arch arch, const mla_stage1_options& o, const mla_stage1_tensors& t,
                              double softmax_scale) {
   auto machine = aiter::code_object_machine(arch);
-  if (!machine) return failure_of(machine.error());
+  if (!machine) return not_there(machine.error());
   aiter::DecodeStep step;
   if (auto bad = aiter::check_step({.q = t.q,
                                     .kv = t.kv,

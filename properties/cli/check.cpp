@@ -51,7 +51,7 @@ ExitCode check(const CheckOptions& o) {
   if (t.broken > 0) code = ExitCode::failed;
   if (answers.empty() && !checked.unread.empty()) return code;
   Publisher out("check");
-  out.file(o.html, [&] { return app::check_page(checked); });
+  out.page(o.html, [&] { return app::check_page(checked); });
   return out.finish(o.json ? app::check_json(answers) : app::check_text(answers), code);
 }
 

@@ -29,6 +29,7 @@ void add_fuzz(Command& app, prop::ExitCode& exit);
 void add_plants(Command& app, prop::ExitCode& exit);
 void add_assumptions(Command& app, prop::ExitCode& exit);
 void add_rocm(Command& app, prop::ExitCode& exit);
+void add_completion(Command& app, prop::ExitCode& exit);
 void add_env(Command& app, prop::ExitCode& exit);
 
 // Prints `mla-testbed <command>: <message>` to stderr, whatever the message quotes in printable

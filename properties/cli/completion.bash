@@ -1,4 +1,5 @@
 # bash completion of mla-testbed: subcommands, options and plants, asked of the command itself.
+_mla_testbed_words() { "${COMP_WORDS[0]}" completion words 2>/dev/null | sed -n "s/^$1 //p"; }
 _mla_testbed() {
   local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local subcommand=${COMP_WORDS[1]} words
@@ -10,13 +11,15 @@ _mla_testbed() {
     words=$("$program" "$subcommand" --help 2>/dev/null | grep -E '^ +-' |
       grep -oE '^ +(-h, *)?--[a-z][a-z-]*' | grep -oE -- '--.*')
   elif [[ $before == --backend ]]; then
-    words="cpu cpu-portable hip aiter"
+    words=$(_mla_testbed_words --backend)
   elif [[ $before == --device ]]; then
-    words="auto hip:0 nvidia:0 emulated:gfx942 emulated:gfx950"
+    words=$(_mla_testbed_words --device)
+  elif [[ $before == --property ]]; then
+    words=$(_mla_testbed_words --property)
   elif [[ $before == : && ${COMP_WORDS[COMP_CWORD - 2]} == emulated ]]; then
     words="gfx942 gfx950" # bash breaks words at colons
   elif [[ $subcommand == plants || $before == --plant ]]; then
-    words=$("$program" plants --list 2>/dev/null | cut -d ' ' -f 1)
+    words=$(_mla_testbed_words --plant)
   else
     return # a file
   fi

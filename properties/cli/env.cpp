@@ -61,6 +61,21 @@ std::string text_of(const Json& value) {
   return out;
 }
 
+// Variables that the command and the library read (docs/reference/environment.md).
+constexpr const char* kVariables[] = {"AITER_HSA",
+                                      "MLA_TESTBED_BACKEND",
+                                      "MLA_TESTBED_DEVICE",
+                                      "MLA_HIP_CHECKS",
+                                      "NO_COLOR",
+                                      "SOURCE_DATE_EPOCH",
+                                      "TMPDIR"};
+
+Json variables() {
+  Json out = Json::object();
+  for (const char* name : kVariables) out[name] = environment(name);
+  return out;
+}
+
 Json facts() {
   Json isas = Json::array();
   for (const cpu::Isa isa : cpu::available_isas()) isas.push_back(cpu::name(isa));
@@ -76,6 +91,7 @@ Json facts() {
           {"isa_paths", isas},
           {"openmp",
            {{"specification", app::kOpenMp}, {"OMP_NUM_THREADS", environment("OMP_NUM_THREADS")}}},
+          {"variables", variables()},
           {"libraries",
            {{"CLI11", parser_version()},
             {"nlohmann_json", say(NLOHMANN_JSON_VERSION_MAJOR, ".", NLOHMANN_JSON_VERSION_MINOR,

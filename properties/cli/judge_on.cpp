@@ -67,7 +67,7 @@ prop::ExitCode judge_and_publish(std::string_view command,
   Publisher out(command);
   out.lost_stdout(blocks.bad());
   out.file(publication.junit, [&] { return app::junit_report(summary); });
-  out.file(publication.html, [&] { return app::run_page(summary, backends); });
+  out.page(publication.html, [&] { return app::run_page(summary, backends); });
   out.file(recording.path, [&] { return app::record_text(recording); });
   return out.finish(publication.json ? app::json_report(summary) : app::verdict_table(summary),
                     summary.exit_code());

@@ -14,6 +14,7 @@
 #include "properties/app/build_info.hpp"
 #include "properties/cli/arguments.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/footer.hpp"
 #include "properties/cli/gfx.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/files/terminal.hpp"
@@ -81,6 +82,7 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_gfx(app, exit);
   add_assumptions(app, exit);
   add_rocm(app, exit);
+  add_completion(app, exit);
   add_env(app, exit);
   app.refuse_empty_values();
   if (argc < 2) {
@@ -88,6 +90,7 @@ prop::ExitCode run_app(int argc, char** argv) {
       files::write_stderr(*help->asked);
     return prop::ExitCode::usage;
   }
+  remember_command({argv + 1, argv + argc});
   auto words = prepared_words(app, {argv + 1, argv + argc});
   if (!words) return refuse(words.error().message);
   try {

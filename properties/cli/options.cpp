@@ -102,6 +102,27 @@ std::string Command::name() const {
   return app_->get_name();
 }
 
+std::string Command::what() const {
+  return app_->get_description();
+}
+
+std::vector<Declared> Command::declared() const {
+  std::vector<Declared> out;
+  for (const CLI::Option* option : app_->get_options()) {
+    Declared one{.name = {}, .what = option->get_description(), .type = {}};
+    if (!option->get_lnames().empty()) one.name = "--" + option->get_lnames().front();
+    if (option->get_items_expected_max() > 0) one.type = option->get_type_name();
+    // CLI11 keeps the words of IsMember in the type's name alone: TEXT:{decode,prefill,fa}.
+    if (const std::size_t open = one.type.find(":{"); open != std::string::npos) {
+      std::istringstream list(one.type.substr(open + 2, one.type.rfind('}') - open - 2));
+      for (std::string word; std::getline(list, word, ',');) one.words.push_back(word);
+      one.type.resize(open);
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 std::vector<Command> Command::subcommands() const {
   std::vector<Command> out;
   for (CLI::App* one : app_->get_subcommands(nullptr)) out.emplace_back(one);

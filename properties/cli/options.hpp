@@ -51,6 +51,14 @@ class Option {
   CLI::Option* option_;
 };
 
+// What a command takes, for a shell that completes it.
+struct Declared {
+  std::string name;                     // "--seed"; empty: an argument
+  std::string what;                     // as the help says it
+  std::string type;                     // the word for the value, "FILE"; empty: a flag
+  std::vector<std::string> words = {};  // all values that there are; empty: any
+};
+
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
@@ -72,6 +80,8 @@ class Command {
   void refuse_empty_values();
 
   [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::string what() const;
+  [[nodiscard]] std::vector<Declared> declared() const;
   [[nodiscard]] std::vector<Command> subcommands() const;
   // The options that were given, as words that give them again, without those named here (without
   // hyphens), and without arguments.

@@ -1,5 +1,9 @@
 #include "properties/cli/publisher.hpp"
 
+#include "core/say.hpp"
+#include "properties/cli/footer.hpp"
+#include "properties/files/terminal.hpp"
+
 namespace mla::cli {
 
 MaybeError check_files(const Publication& publication, const std::string& record,
@@ -14,9 +18,17 @@ MaybeError check_files(const Publication& publication, const std::string& record
 
 bool Publisher::file(const std::string& path, const std::function<std::string()>& text) {
   if (path.empty()) return false;
-  const MaybeError bad = files::write_file(path, text());
+  const std::string written = text();
+  const MaybeError bad = files::write_file(path, written);
   lost(bad);
+  if (!bad && path != "-")
+    files::write_stderr(say("wrote ", files::printable_message(path), ", ",
+                            (written.size() + 1023) / 1024, " KiB\n"));
   return !bad;
+}
+
+bool Publisher::page(const std::string& path, const std::function<std::string()>& html) {
+  return file(path, [&] { return with_foot(html()); });
 }
 
 void Publisher::lost(const MaybeError& bad) {

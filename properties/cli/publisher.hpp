@@ -34,8 +34,11 @@ MaybeError check_files(const Publication& publication, const std::string& record
 class Publisher {
  public:
   explicit Publisher(std::string_view command) : command_(command) {}
-  // Writes a file unless the path is empty. Returns whether it is there.
+  // Writes a file unless the path is empty, and says so on stderr unless it is stdout. Returns
+  // whether it is there.
   bool file(const std::string& path, const std::function<std::string()>& text);
+  // The same of an HTML page, which gets its foot.
+  bool page(const std::string& path, const std::function<std::string()>& html);
   // Notes what was lost elsewhere; nothing is written to a stdout that was lost.
   void lost(const MaybeError& bad);
   void lost_stdout(const MaybeError& bad);

@@ -1,4 +1,5 @@
 // `mla-testbed replay`: judges exactly one case, as it is written, or one captured step.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,7 +40,8 @@ struct ReplayOptions {
   std::string plant;  // empty: none
   bool statistics = false;
   ProfileOptions profile;
-  std::string html;  // empty: none
+  std::string html;   // empty: none
+  std::string junit;  // empty: none
   bool json = false;
   std::string memory;  // empty: what is available
   bool any_size = false;
@@ -148,13 +150,16 @@ void judge_on(app::CaseQuestion question, const app::NamedBackend& named, bool j
 std::string replay_page(const app::CaseQuestion& question, const Judged& judged) {
   std::vector<show::Section> sections;
   for (const auto& [backend, answer] : judged.answers) {
+    if (answer.failure) sections.push_back(app::failure_section(*answer.failure));
     sections.push_back({.heading = "backend " + backend->name,
                         .html = show::facts_html(facts_of(question, answer.judgement)),
                         .pictures = {}});
-    if (answer.failure) sections.push_back(app::failure_section(*answer.failure));
     sections.push_back(app::pictures_of_case(question.spec, *backend->backend, question.defect));
   }
-  return show::html_page("mla-testbed replay " + format_case(question.spec), sections);
+  const bool failed = std::ranges::any_of(
+      judged.answers, [](const app::JudgedOn& on) { return on.answer.failure.has_value(); });
+  return show::html_page(
+      say(failed ? "FAIL" : "mla-testbed replay", " ", format_case(question.spec)), sections);
 }
 
 // After a bundle: what the emulator saw.
@@ -171,17 +176,17 @@ ExitCode print_bundle(const ReplayOptions& o, const std::vector<app::NamedBacken
   const auto replayed = app::replay_bundle(o.line, backends, !o.html.empty());
   if (!replayed) return complain("replay", replayed.error());
   Publisher out("replay");
-  if (replayed->page) out.file(o.html, [&] { return *replayed->page; });
+  if (replayed->page) out.page(o.html, [&] { return *replayed->page; });
   return out.finish(replayed->text, replayed->exit);
 }
 
 ExitCode replay_captured(const ReplayOptions& o, const std::vector<app::NamedBackend>& backends,
                          const app::LaunchProfile& profile) {
   if (!o.plant.empty() || !o.properties.empty() || o.statistics || !o.memory.empty() ||
-      o.any_size || o.json)
+      o.any_size || o.json || !o.junit.empty())
     return refuse("replay",
-                  "--property, --plant, --statistics, --memory-limit, --any-size and --json "
-                  "go with a case: a bundle is held to the reference as it is");
+                  "--property, --plant, --statistics, --memory-limit, --any-size, --json and "
+                  "--junit go with a case: a bundle is held to the reference as it is");
   const ExitCode code = with_findings(print_bundle(o, backends), backends);
   Publisher out("replay");
   publish_profile(profile, o.profile, out);
@@ -207,6 +212,7 @@ ExitCode replay(const ReplayOptions& o) {
     };
   const std::initializer_list<files::Output> outputs = {files::printed(false),
                                                         {"--html", o.html},
+                                                        {"--junit", o.junit},
                                                         {"--annotate", o.profile.annotate},
                                                         {"--trace", o.profile.trace}};
   if (const MaybeError bad = files::check_outputs(outputs, {{"replay", o.line}}))
@@ -253,7 +259,8 @@ ExitCode replay(const ReplayOptions& o) {
   Publisher out("replay");
   out.lost_stdout(judged.bad);
   publish_profile(profile, o.profile, out);
-  out.file(o.html, [&] { return replay_page(question, judged); });
+  out.file(o.junit, [&] { return app::case_junit(question, judged.answers); });
+  out.page(o.html, [&] { return replay_page(question, judged); });
   std::string data = "case " + format_case(*c) + "\n" + judged.lines;
   if (o.statistics)
     data += log.text(c->arch == Arch::gfx942 ? gfx::Arch::gfx942 : gfx::Arch::gfx950);
@@ -289,6 +296,8 @@ void add_replay(Command& app, ExitCode& exit) {
       "judged above 22 million (row, head, key) products or 2 GiB of tensors");
   c.add_option("--plant", o->plant, "Plant this known defect first").type_name("ID");
   c.add_flag("--json", o->json, "Print one JSON object instead of the text");
+  c.add_option("--junit", o->junit, "Also write the verdicts as JUnit XML to this file")
+      .type_name("FILE");
   c.add_option("--html", o->html, "Also write a page with the verdicts and pictures to this file")
       .type_name("FILE");
   c.footer(kReplayFooter);

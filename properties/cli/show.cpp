@@ -131,7 +131,7 @@ ExitCode show_comparison(const ShowOptions& o) {
                              "prefill step"});
   const show::Comparison c = show::compare(*first, *second);
   Publisher out("show");
-  out.file(o.html, [&] { return comparison_page(c, first->plan, second->plan); });
+  out.page(o.html, [&] { return comparison_page(c, first->plan, second->plan); });
   if (page_alone) return out.finish("", ExitCode::held);
   if (o.json) return out.finish(comparison_json(c, first->plan, second->plan), ExitCode::held);
   for (show::ComparedPlan* p : {&*first, &*second}) p->plan.title = files::printable(p->plan.title);
@@ -148,22 +148,10 @@ ExitCode show_plan(const ShowOptions& o) {
   const auto read = read_drawn(o.what, o.step);
   if (!read) return complain("show", read.error());
   const show::DrawnPlan* drawn = &read->plan;
-  std::string said;
   Publisher out("show");
-  const auto write = [&](const std::string& path, std::string (*draw)(const show::DrawnPlan&)) {
-    std::size_t size = 0;
-    const auto text = [&] {
-      std::string drawing = draw(*drawn);
-      size = drawing.size();
-      return drawing;
-    };
-    if (out.file(path, text) && path != "-")
-      said += say("wrote ", files::printable_message(path), ", ", size / 1024, " KiB\n");
-  };
-  write(html, show::plan_page);
-  write(o.svg, show::plan_svg);
-  write(o.trace, show::plan_trace);
-  files::write_stderr(said);
+  out.page(html, [&] { return show::plan_page(*drawn); });
+  out.file(o.svg, [&] { return show::plan_svg(*drawn); });
+  out.file(o.trace, [&] { return show::plan_trace(*drawn); });
   return out.finish("", ExitCode::held);
 }
 

@@ -20,6 +20,7 @@ struct SupportOptions {
   std::string arch;   // empty: all
   std::string heads;  // empty: every padded count
   std::string dtype;  // empty: all
+  std::string rows;   // empty: every length
   std::string requests = "1";
   std::string kind = "decode";
   std::string planner = "auto";
@@ -33,7 +34,7 @@ Prints one row for each architecture, dtype, head count, causal flag, and whethe
 asked for. Query lengths with the same answer share a row, with the reason of the shortest. The
 batch has --requests uniform requests. Head counts are those of one rank, before padding.
 Routes: persistent (six plan buffers), persistent-rows (every query row is a request of its own),
-split (no plan). Planner v1.2 is assumed, as an engine gets it; --planner none: steps that an engine
+split (no plan). With --arch, --heads, --dtype and --rows the answer is a sentence. Planner v1.2 is assumed, as an engine gets it; --planner none: steps that an engine
 launches without a plan.
 --kind prefill: the path of a prefill step, and why it is not the fp8 path. --kind fa: the decode
 kernel of the AITER FA backend.
@@ -41,6 +42,7 @@ kernel of the AITER FA backend.
 Examples:
   mla-testbed support --arch gfx950
   mla-testbed support --arch gfx942 --heads 8 --dtype fp8/fp8
+  mla-testbed support --arch gfx950 --heads 24 --dtype bf16/bf16 --rows 2
   mla-testbed support --requests 32 --heads 16
   mla-testbed support --planner none --dtype bf16/bf16
   mla-testbed support --kind prefill --arch gfx950
@@ -53,10 +55,11 @@ Error unknown(const char* option, const std::string& value, const char* expected
 
 ExitCode support_other_kind(const SupportOptions& o) {
   const bool fa = o.kind == "fa";
-  if (!o.heads.empty() || !o.dtype.empty() || o.planner != "auto" || (fa && !o.arch.empty()))
+  if (!o.heads.empty() || !o.dtype.empty() || !o.rows.empty() || o.planner != "auto" ||
+      (fa && !o.arch.empty()))
     return refuse("support", "--kind " + o.kind +
-                                 (fa ? " takes no --heads, --dtype, --planner or --arch"
-                                     : " takes no --heads, --dtype or --planner") +
+                                 (fa ? " takes no --heads, --dtype, --planner, --rows or --arch"
+                                     : " takes no --heads, --dtype or --planner, and no --rows") +
                                  ": its rows name what decides");
   const std::vector<app::SupportRow> rows = fa ? app::fa_support() : app::prefill_support(o.arch);
   if (!o.json) return finish("support", app::support_table(rows), ExitCode::held);
@@ -67,9 +70,10 @@ ExitCode support_other_kind(const SupportOptions& o) {
 
 // What an installation offers, instead of what the core knows of AITER.
 ExitCode support_of_aiter(const SupportOptions& o) {
-  if (!o.heads.empty() || !o.dtype.empty() || o.kind != "decode" || o.planner != "auto")
+  if (!o.heads.empty() || !o.dtype.empty() || !o.rows.empty() || o.kind != "decode" ||
+      o.planner != "auto")
     return refuse("support",
-                  "--backend aiter has no --heads, --dtype, --kind or --planner: its "
+                  "--backend aiter has no --heads, --dtype, --rows, --kind or --planner: its "
                   "rows are those of the manifests");
   if (o.aiter_hsa.empty())
     return complain("support", {ErrorCode::fault,
@@ -102,10 +106,18 @@ ExitCode support(const SupportOptions& o) {
       return complain("support", unknown("--heads", o.heads, "1 to 128"));
     request.heads = *n;
   }
+  if (!o.rows.empty()) {
+    const auto n = parse_count("--rows", o.rows);
+    if (!n || *n < 1 || *n > 4096)
+      return complain("support", unknown("--rows", o.rows, "1 to 4096"));
+    request.rows = *n;
+  }
   if (!app::has_support_rows(request))
     return complain("support", unknown("--dtype", o.dtype, "bf16/bf16, bf16/fp8 or fp8/fp8"));
   return finish("support",
-                o.json ? app::decode_support_json(request) : app::decode_support_table(request),
+                o.json                       ? app::decode_support_json(request)
+                : app::is_one_shape(request) ? app::decode_support_sentence(request)
+                                             : app::decode_support_table(request),
                 ExitCode::held);
 }
 
@@ -116,6 +128,7 @@ void add_support(Command& app, ExitCode& exit) {
   Command c = app.add_subcommand("support", "Which kernel runs which shape, and why not");
   c.add_option("--arch", o->arch, "gfx942 or gfx950").type_name("NAME");
   c.add_option("--heads", o->heads, "Query heads of one rank, 1 to 128").type_name("N");
+  c.add_option("--rows", o->rows, "Query rows of each request").type_name("N");
   c.add_option("--dtype", o->dtype, "<q>/<kv>: bf16/bf16, bf16/fp8 or fp8/fp8").type_name("NAMES");
   c.add_option("--requests", o->requests, "Requests of the batch").type_name("N").show_default();
   c.add_option("--kind", o->kind, "Which of an engine's steps: decode, prefill or fa")

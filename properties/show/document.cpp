@@ -3,54 +3,36 @@
 #include <set>
 
 #include "core/say.hpp"
+#include "properties/show/page_parts.hpp"
 #include "properties/show/pictures.hpp"
 
 namespace mla::show {
 namespace {
 
-// Shows where else a work is drawn.
-constexpr std::string_view kScript = R"(
-document.addEventListener('mouseover', function (event) {
-  document.querySelectorAll('.hot').forEach(function (e) { e.classList.remove('hot'); });
-  var shape = event.target.closest('[data-w]');
-  if (!shape) return;
-  document.querySelectorAll('[data-w="' + shape.getAttribute('data-w') + '"]')
-    .forEach(function (e) { e.classList.add('hot'); });
-});
-document.querySelectorAll('button.copy').forEach(function (button) {
-  button.addEventListener('click', function () {
-    var range = document.createRange();
-    range.selectNodeContents(button.previousElementSibling);
-    var selection = getSelection();
-    selection.removeAllRanges();
-    selection.addRange(range);
-    document.execCommand('copy');
-  });
-});
-)";
-
-constexpr std::string_view kPageSheet =
-    R"(body { font: 15px/1.45 Helvetica, Arial, 'DejaVu Sans', sans-serif;
-  color: #1f2933; background: #ffffff; max-width: 1040px; margin: 24px auto; padding: 0 20px }
-h1 { font-size: 19px; overflow-wrap: anywhere }
-h2 { font-size: 16px; margin: 34px 0 6px; overflow-wrap: anywhere }
-p, li { margin: 4px 0; overflow-wrap: anywhere }
-table { border-collapse: collapse; font-size: 13.5px }
-td, th { padding: 2px 14px 2px 0; text-align: left; vertical-align: top; overflow-wrap: anywhere }
-th { font-weight: normal; color: #52606d; white-space: nowrap }
-pre { font: 12.5px/1.4 'DejaVu Sans Mono', Menlo, Consolas, monospace; background: #f4f6f8;
-  padding: 8px 10px; white-space: pre-wrap; overflow-wrap: anywhere; margin: 6px 0 }
-nav { font-size: 13.5px; margin: 8px 0 } nav a { margin-right: 14px; color: #2f6fab }
-.bad { color: #b00000 } .good { color: #2f7d32 } .open { color: #8a6100 }
-.notes { color: #52606d; font-size: 13.5px }
-svg { width: 100%; height: auto; display: block }
-[data-w] { cursor: pointer }
-)";
+constexpr std::size_t kLongTitle = 160;  // bytes
 
 std::string svg_of(const Picture& p) {
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(kWidth) + " " +
          number(p.height) + "\" role=\"img\" aria-label=\"" + escape(p.title) + "\">\n" + p.body +
          "</svg>\n";
+}
+
+// What a reader looks for in a picture of lanes, and how large it is.
+std::string tools_html(const Picture& p) {
+  if (p.body.find("<g data-lane=") == std::string::npos) return {};
+  return say("<p class=\"tools\"><label>show <input type=\"search\" data-filter placeholder=\"",
+             p.id == "slots" ? "slot 7, slots 0-15" : "request 3, 10-20, wrong",
+             "\"></label> <button data-zoom=\"1.5\" aria-label=\"larger\">+</button> "
+             "<button data-zoom=\"0.67\" aria-label=\"smaller\">−</button> "
+             "<span role=\"status\"></span></p>\n");
+}
+
+// The first characters of a title; whole ones, since a title is UTF-8.
+std::string shortened(const std::string& title) {
+  if (title.size() <= kLongTitle) return title;
+  std::size_t end = kLongTitle * 3 / 4;
+  while (end > 0 && (static_cast<unsigned char>(title[end]) & 0xC0U) == 0x80U) --end;
+  return title.substr(0, end) + "…";
 }
 
 // A case line may end its lines after each field.
@@ -77,7 +59,8 @@ class Anchors {
 
 std::string picture_html(const Picture& p, const std::string& anchor) {
   std::string out = anchor.empty() ? "<h2>" : "<h2 id=\"" + escape(anchor) + "\">";
-  out += escape(p.title) + "</h2>\n" + svg_of(p);
+  out += say(escape(p.title), "</h2>\n", tools_html(p), "<div class=\"wide\">\n", svg_of(p),
+             "</div>\n");
   for (const std::string& note : p.notes) out += "<p class=\"notes\">" + escape(note) + "</p>\n";
   return out;
 }
@@ -85,12 +68,17 @@ std::string picture_html(const Picture& p, const std::string& anchor) {
 }  // namespace
 
 std::string html_page(const std::string& title, const std::vector<Section>& sections) {
+  const std::string heading = shortened(title);
   std::string out =
       say("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-          "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>",
-          escape(title), "</title>\n<style>\n", kPageSheet, sheet(),
-          "</style>\n</head>\n<body>\n<h1>", breakable(title), "</h1>\n<nav>");
+          "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+          escape(heading), "</title>\n<style>\n", page_sheet(), sheet(), adapted_sheet(),
+          "</style>\n</head>\n<body>\n<h1>", breakable(heading), "</h1>\n");
+  if (heading != title)
+    out += say("<details><summary>in full</summary><pre>", escape(title), "</pre></details>\n");
+  out += "<nav aria-label=\"pictures\">";
   Anchors named;
   for (const Section& s : sections)
     for (const Picture& p : s.pictures)
@@ -103,7 +91,15 @@ std::string html_page(const std::string& title, const std::vector<Section>& sect
     out += s.html;
     for (const Picture& p : s.pictures) out += picture_html(p, anchors.next(p));
   }
-  return say(out, "<script>", kScript, "</script>\n</body>\n</html>\n");
+  return say(out, "<script>", page_script(), "</script>\n</body>\n</html>\n");
+}
+
+std::string with_footer(std::string page, const std::vector<std::string>& facts) {
+  const std::size_t end = page.rfind("<script>");
+  if (end == std::string::npos) return page;
+  std::string footer = "<footer>";
+  for (const std::string& fact : facts) footer += "<span>" + escape(fact) + "</span> ";
+  return page.insert(end, footer + "</footer>\n");
 }
 
 std::string facts_html(const std::vector<std::pair<std::string, std::string>>& facts) {
@@ -138,13 +134,24 @@ std::vector<Picture> all_pictures(const DrawnPlan& plan) {
 }
 
 std::string plan_page(const DrawnPlan& plan) {
-  std::vector<Section> sections{{.heading = "", .html = facts_html(plan.facts), .pictures = {}}};
+  std::string title = plan.title;
+  std::string whole;
+  if (title.size() > kLongTitle) {
+    std::int64_t keys = 0;
+    for (const plan::PlanningRequest& request : plan.requests) keys += request.tokens;
+    title = say(counted(std::ssize(plan.requests), "request"), ", ", counted(keys, "key"), ", ",
+                counted(plan.slots, "slot"));
+    whole =
+        say("<details><summary>the case</summary><pre>", escape(plan.title), "</pre></details>\n");
+  }
+  std::vector<Section> sections{
+      {.heading = "", .html = whole + facts_html(plan.facts), .pictures = {}}};
   if (!plan.findings.empty())
     sections.push_back({.heading = counted(std::ssize(plan.findings), "violation"),
                         .html = findings_html(plan),
                         .pictures = {}});
   sections.push_back({.heading = "", .html = "", .pictures = all_pictures(plan)});
-  return html_page(plan.title, sections);
+  return html_page(title, sections);
 }
 
 std::string plan_svg(const DrawnPlan& plan) {

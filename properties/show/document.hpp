@@ -19,8 +19,11 @@ struct Section {
   std::vector<Picture> pictures;
 };
 
-// `title` is foreign text.
+// `title` is foreign text. A long one, such as the case of a large batch, is shortened in the
+// heading and stands below it in full.
 std::string html_page(const std::string& title, const std::vector<Section>& sections);
+// The page with a line at its end that says what made it; `facts` are foreign text.
+std::string with_footer(std::string page, const std::vector<std::string>& facts);
 // A table of two columns.
 std::string facts_html(const std::vector<std::pair<std::string, std::string>>& facts);
 // What is wrong, a line each; empty without findings.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "core/say.hpp"
 #include "properties/show/pictures.hpp"
@@ -10,7 +11,8 @@ namespace {
 
 constexpr double kRequestsLeft = 170;
 constexpr double kRequestsPlot = 750;
-constexpr std::size_t kMostLanes = 48;
+constexpr std::size_t kMostLanes = 48;         // seen at first
+constexpr std::size_t kMostKept = 1024;        // that a page can be asked for
 constexpr std::size_t kMostLanePieces = 4000;  // of all lanes
 constexpr double kRequestsCharacter = 7;       // pixels
 
@@ -22,6 +24,7 @@ struct RequestLane {
   std::int64_t head = 0;            // the first that the pieces are of
   std::vector<const Work*> pieces;  // by their first key
   bool wrong = false;
+  bool hidden = false;
 };
 
 std::vector<RequestLane> request_lanes(const DrawnPlan& plan) {
@@ -69,14 +72,16 @@ bool alike(const RequestLane& a, const RequestLane& b) {
                     });
 }
 
-// Those that a reader looks for: wrong ones, then those that are cut most often.
+// Those that a reader looks for: wrong ones, then those that are cut most often. The others wait
+// until they are asked for.
 void select(std::vector<RequestLane>& lanes) {
   if (lanes.size() <= kMostLanes) return;
   std::stable_sort(lanes.begin(), lanes.end(), [](const RequestLane& a, const RequestLane& b) {
     if (a.wrong != b.wrong) return a.wrong;
     return a.pieces.size() > b.pieces.size();
   });
-  lanes.resize(kMostLanes);
+  lanes.resize(std::min(lanes.size(), kMostKept));
+  for (std::size_t i = kMostLanes; i < lanes.size(); ++i) lanes[i].hidden = true;
   std::stable_sort(lanes.begin(), lanes.end(), [](const RequestLane& a, const RequestLane& b) {
     return std::pair(a.request, a.q_begin) < std::pair(b.request, b.q_begin);
   });
@@ -160,25 +165,31 @@ Picture requests_picture(const DrawnPlan& plan) {
   std::int64_t longest = 0;
   for (const RequestLane& lane : lanes)
     longest = std::max(longest, plan.requests[static_cast<std::size_t>(lane.request)].tokens);
-  const double pitch = lanes.size() > 30 ? 17 : 38;
+  const auto seen = std::ranges::count(lanes, false, &RequestLane::hidden);
+  const double pitch = seen > 30 ? 17 : 38;
   Drawing drawing(plan, pitch - (pitch > 20 ? 12 : 5), longest, lanes.size());
   double y = 8;
   for (const RequestLane& lane : lanes) {
-    drawing.draw(lane, y);
-    y += pitch;
+    drawing.svg.begin_lane(plan.request_name(lane.request), y, pitch, lane.hidden);
+    drawing.draw(lane, 0);
+    drawing.svg.end_lane();
+    if (!lane.hidden) y += pitch;
   }
-  draw_axis(drawing.svg, kRequestsLeft, y, kRequestsPlot, longest,
+  drawing.svg.begin_foot(y);
+  draw_axis(drawing.svg, kRequestsLeft, 0, kRequestsPlot, longest,
             "keys of the request; dashed: the planner cuts here");
+  drawing.svg.end_lane();
   Picture out{.id = "requests",
               .title = "The batch: requests, their cached keys, and the works that read them",
               .body = drawing.svg.take(),
               .height = y + 38,
               .notes = {}};
   if (once) out.notes.emplace_back("Heads of the same rows that are cut alike are drawn once.");
-  if (all > lanes.size())
-    out.notes.push_back(say("Drawn are ", lanes.size(), " of ",
-                            counted(static_cast<std::int64_t>(all), "tile"),
-                            ": wrong ones first, then those that are cut most often."));
+  if (std::cmp_greater(all, seen))
+    out.notes.push_back(
+        say("Shown are ", seen, " of ", counted(static_cast<std::int64_t>(all), "tile"),
+            ": wrong ones first, then those that are cut most often.",
+            all > lanes.size() ? say(" The page holds ", lanes.size(), " of them.") : ""));
   if (drawing.not_drawn > 0)
     out.notes.push_back(say(counted(drawing.not_drawn, "piece"), " of tiles with more than ",
                             drawing.most, " are left out."));

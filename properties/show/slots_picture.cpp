@@ -130,21 +130,28 @@ Picture slots_picture(const DrawnPlan& plan) {
   double y = 8;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     if (lanes[i].idle > 0) {
-      drawing.svg.text(
-          kSlotsLeft, y + 12, "note small",
-          say("slots ", lanes[i].slot, "–", lanes[i].slot + lanes[i].idle - 1, ": no work"));
+      const std::string idle =
+          say("slots ", lanes[i].slot, "–", lanes[i].slot + lanes[i].idle - 1, ": no work");
+      drawing.svg.begin_lane(idle, y, 18, false);
+      drawing.svg.text(kSlotsLeft, 12, "note small", idle);
+      drawing.svg.end_lane();
       y += 18;
       continue;
     }
-    if (i % labelled == 0)
-      drawing.svg.text(kSlotsLeft - 10, y + lane / 2 + 4.5, pitch >= 13 ? "end" : "end small",
-                       say("slot ", lanes[i].slot));
-    drawing.svg.rect(kSlotsLeft, y, kSlotsPlot, lane, pitch >= 13 ? "lane" : "lane thin");
-    drawing.draw(lanes[i], y);
+    const std::string name = say("slot ", lanes[i].slot);
+    drawing.svg.begin_lane(name, y, pitch, false);
+    drawing.svg.text(kSlotsLeft - 10, lane / 2 + 4.5,
+                     say("end", pitch >= 13 ? "" : " small", i % labelled == 0 ? "" : " asked"),
+                     name);
+    drawing.svg.rect(kSlotsLeft, 0, kSlotsPlot, lane, pitch >= 13 ? "lane" : "lane thin");
+    drawing.draw(lanes[i], 0);
+    drawing.svg.end_lane();
     y += pitch;
   }
-  draw_axis(drawing.svg, kSlotsLeft, y + 2, kSlotsPlot, longest,
+  drawing.svg.begin_foot(y);
+  draw_axis(drawing.svg, kSlotsLeft, 2, kSlotsPlot, longest,
             "keys that a slot reads, from left to right");
+  drawing.svg.end_lane();
   Picture out{.id = "slots",
               .title = "The plan: a list of works for each slot (compute unit)",
               .body = drawing.svg.take(),

@@ -118,6 +118,16 @@ void Svg::text(double x, double y, std::string_view classes, std::string_view te
               escape(text), "</text>\n");
 }
 
+void Svg::begin_lane(std::string_view name, double y, double pitch, bool hidden) {
+  out_ += say("<g data-lane=\"", escape(name), "\" data-pitch=\"", number(pitch),
+              "\" transform=\"translate(0 ", number(y), ")\"", hidden ? " display=\"none\"" : "",
+              ">\n");
+}
+
+void Svg::begin_foot(double y) {
+  out_ += say("<g data-foot=\"\" transform=\"translate(0 ", number(y), ")\">\n");
+}
+
 std::string request_class(std::int64_t request) {
   return say("r", request < 0 ? 10 : request % 10);
 }
@@ -128,6 +138,7 @@ std::string_view sheet() {
 .note { fill: #52606d }
 .small { font-size: 11px }
 .end { text-anchor: end }
+.asked { display: none }
 .mid { text-anchor: middle; pointer-events: none }
 .r0 { fill: #cfe3f7; stroke: #2f6fab }
 .r1 { fill: #fbdcc0; stroke: #b86516 }

@@ -42,6 +42,12 @@ class Svg {
   void line(double x1, double y1, double x2, double y2, std::string_view classes);
   void path(std::string_view d, std::string_view classes);
   void text(double x, double y, std::string_view classes, std::string_view text);
+  // What is drawn until end_lane() belongs together and lies `y` below where it is drawn. A page
+  // finds it by its name; a hidden one is seen only where it is looked for.
+  void begin_lane(std::string_view name, double y, double pitch, bool hidden);
+  void end_lane() { out_ += "</g>\n"; }
+  // What lies below all lanes, and moves with them.
+  void begin_foot(double y);
   [[nodiscard]] std::string take() { return std::move(out_); }
   [[nodiscard]] std::size_t size() const { return out_.size(); }
 

@@ -4,11 +4,13 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <vector>
 
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/decode/reference.hpp"
+#include "properties/step/one_factor.hpp"
 #include "properties/step/text.hpp"
 
 namespace mla::prop {
@@ -50,6 +52,7 @@ Element judge(double got, double want, double bound, bool poison) {
 
 struct Tally {
   std::vector<Element> worst;  // of each (row, head) pair with a wrong element
+  std::vector<bool> dims;      // with a wrong element of out
   std::int64_t wrong_out = 0;
   std::int64_t wrong_lse = 0;
 };
@@ -69,6 +72,7 @@ void judge_pair(const ComparedRows& c, std::int64_t row, std::int64_t head, Tall
     const double got = bf16_to_float(bits);
     if (within_bound(got, c.reference.out[i], c.reference.out_bound[i])) continue;
     ++tally.wrong_out;
+    tally.dims[d] = true;
     keep(judge(got, c.reference.out[i], c.reference.out_bound[i], bits == kPoisonBf16),
          static_cast<std::int64_t>(d));
   }
@@ -102,8 +106,8 @@ std::string describe(const ComparedRows& c, const Element& e) {
     case Wrong::infinite:
       return where + " is " + number_text(e.got) + want;
     default:
-      return where + " is " + number_text(e.got) + want + " and allows " + number_text(e.bound) +
-             " (" + number_text(e.ratio) + " times the bound)";
+      return where + " is " + number_text(e.got) + want + " and allows " + short_text(e.bound) +
+             " (" + short_text(e.ratio) + " times the bound)";
   }
 }
 
@@ -123,6 +127,43 @@ std::string sample_text(const ComparedRows& c) {
   return say("; attention judged on ", pairs - left_out, " of ", pairs, " rows x heads");
 }
 
+std::int64_t request_of(std::span<const RequestSpec> requests, std::int64_t row) {
+  std::int64_t first = 0;
+  for (std::size_t r = 0; r < requests.size(); ++r) {
+    first += requests[r].qo_len;
+    if (row < first) return static_cast<std::int64_t>(r);
+  }
+  return std::ssize(requests);  // rows after the last one
+}
+
+// "wrong: 1 of 8 requests, 1 of 19 rows, 16 of 16 heads, all dims", and what that looks like.
+std::string extent(const ComparedRows& c, const Tally& tally) {
+  std::set<std::int64_t> requests;
+  std::set<std::int64_t> rows;
+  std::set<std::int64_t> heads;
+  for (const Element& e : tally.worst) {
+    requests.insert(request_of(c.requests, e.row));
+    rows.insert(e.row);
+    heads.insert(e.head);
+  }
+  const std::int64_t wrong_dims = std::ranges::count(tally.dims, true);
+  const auto all_requests = std::max<std::int64_t>(std::ssize(c.requests), std::ssize(requests));
+  const std::string dims = wrong_dims == 0        ? "the LSE alone"
+                           : wrong_dims == c.dims ? "all dims"
+                                                  : say(wrong_dims, " of ", c.dims, " dims");
+  const bool every_request = std::ssize(requests) == all_requests;
+  const bool every_head = std::ssize(heads) == c.heads;
+  std::string looks;
+  if (all_requests > 1 && !every_request && every_head)
+    looks = say("; ", requests.size() == 1 ? "one request" : "some requests",
+                " with all heads: lists or plan");
+  if (all_requests > 1 && every_request && !every_head)
+    looks = "; some heads of every request: how heads are padded, folded or dealt to ranks";
+  return say("wrong: ", requests.size(), " of ", all_requests, " requests, ", rows.size(), " of ",
+             std::ssize(c.out) / (c.heads * c.dims), " rows, ", heads.size(), " of ", c.heads,
+             " heads, ", dims, looks);
+}
+
 Outcome wrong_elements(const ComparedRows& c, Tally& tally) {
   const std::size_t shown = std::min(kWorst, tally.worst.size());
   std::sort(tally.worst.begin(), tally.worst.end(), worse);
@@ -132,7 +173,14 @@ Outcome wrong_elements(const ComparedRows& c, Tally& tally) {
   Outcome outcome =
       failed(say(describe(c, worst), "; wrong are ", tally.wrong_out, " of ", c.out.size(),
                  " elements", c.reference.lse.empty() ? "" : of_lse, sample_text(c)));
-  for (std::size_t i = 0; i < shown; ++i) outcome.details.push_back(describe(c, tally.worst[i]));
+  outcome.details.push_back(extent(c, tally));
+  std::vector<std::int64_t> pairs;
+  for (const Element& e : tally.worst)
+    if (e.dim >= 0) pairs.push_back(e.row * c.heads + e.head);
+  if (const auto factor = one_factor(c.out, c.reference, c.dims, pairs))
+    outcome.details.push_back(say("one factor explains out: every element of these is ",
+                                  short_text(*factor), " times the reference"));
+  for (std::size_t i = 1; i < shown; ++i) outcome.details.push_back(describe(c, tally.worst[i]));
   if (c.blame)
     for (std::string& line : c.blame(worst.row, worst.head))
       outcome.details.push_back(std::move(line));
@@ -163,6 +211,7 @@ Outcome compare_elements(const ComparedRows& c) {
     return failed(say("the result has ", c.out.size(), " elements of out and ", c.lse.size(),
                       " of the LSE, the reference ", c.reference.out.size(), " and ", pairs));
   Tally tally;
+  tally.dims.resize(static_cast<std::size_t>(c.dims));
   const std::int64_t rows = std::ssize(c.out) / (c.heads * c.dims);
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t head = 0; head < c.heads; ++head) judge_pair(c, row, head, tally);

@@ -23,8 +23,9 @@ namespace mla::prop {
 bool within_bound(double got, double want, double bound);
 
 // Rows of any step with their reference. Passes, or fails with the worst element in the message;
-// details hold up to five of the worst (row, head) pairs, the lines of `blame` for the worst one,
-// and the backend's faults.
+// details say how far the damage goes (requests, rows, heads, dims) and whether one factor
+// explains it, then hold up to four of the next worst (row, head) pairs, the lines of `blame` for
+// the worst one, and the backend's faults.
 struct ComparedRows {
   std::span<const std::uint16_t> out;  // [rows, heads, dims]
   std::span<const float> lse;          // [rows, heads]; empty if the reference has none

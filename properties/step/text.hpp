@@ -13,4 +13,11 @@ inline std::string number_text(double value) {
   return text;
 }
 
+// Three: for what is compared by eye, such as a ratio.
+inline std::string short_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
 }  // namespace mla::prop

@@ -59,7 +59,8 @@ TEST_CASE("compare: an error within the bound passes, twice the bound fails", "[
   CHECK(f.judge().verdict == Verdict::fail);
 }
 
-TEST_CASE("compare: the worst of several errors is the message, five are listed", "[judge]") {
+TEST_CASE("compare: the worst of several errors is the message, the next four are listed",
+          "[judge]") {
   Fixture f;
   for (std::size_t head = 0; head < 8; ++head) {
     const std::size_t i = Fixture::out_index(1, head, 5);
@@ -70,7 +71,40 @@ TEST_CASE("compare: the worst of several errors is the message, five are listed"
   int named = 0;
   for (const std::string& line : outcome.details)
     named += contains(line, "times the bound") ? 1 : 0;
-  CHECK(named == 5);
+  CHECK(named == 4);
+  CHECK(outcome.details[0] ==
+        "wrong: 1 of 2 requests, 1 of 4 rows, 8 of 8 heads, 1 of 512 dims; "
+        "one request with all heads: lists or plan");
+  for (const std::string& line : outcome.details)
+    CHECK_FALSE(outcome.message.starts_with(line));  // said once
+}
+
+TEST_CASE("compare: some heads of every request are said to be so", "[judge]") {
+  Fixture f;
+  for (const std::size_t row : {1U, 2U}) f.reference.out[Fixture::out_index(row, 5, 0)] += 1e3;
+  const std::string extent = f.judge().details.at(0);
+  CHECK(contains(extent, "wrong: 2 of 2 requests, 2 of 4 rows, 1 of 8 heads, 1 of 512 dims"));
+  CHECK(contains(extent, "; some heads of every request"));
+}
+
+TEST_CASE("compare: a wrong LSE alone is said to be so", "[judge]") {
+  Fixture f;
+  f.reference.lse[0] += 1;
+  CHECK(contains(f.judge().details.at(0), "1 of 8 heads, the LSE alone"));
+}
+
+TEST_CASE("compare: one factor that explains the wrong elements is named", "[judge]") {
+  Fixture f;
+  for (std::size_t d = 0; d < 512; ++d) f.reference.out[Fixture::out_index(1, 4, d)] *= 0.25;
+  const std::string before = "one factor explains out: every element of these is ";
+  const auto factor = [&] {
+    for (const std::string& line : f.judge().details)
+      if (line.starts_with(before)) return std::stod(line.substr(before.size()));
+    return 0.0;
+  };
+  CHECK(std::fabs(factor() - 4) < 0.04);
+  f.reference.out[Fixture::out_index(1, 4, 7)] += 1e3;
+  CHECK(factor() == 0);
 }
 
 TEST_CASE("compare: the works that produced the worst element are blamed", "[judge]") {

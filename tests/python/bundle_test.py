@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 from collections.abc import Iterator
@@ -210,3 +212,28 @@ def test_a_bundle_prints_as_one_line_with_its_name_and_the_sizes_of_its_arrays()
     bundle = mla.Bundle({"name": "mine"}, {"work_indptr": np.zeros(5, np.int32)})
     assert repr(bundle) == "<Bundle 'mine': work_indptr[5]>"
     assert repr(mla.Bundle({}, {})) == "<Bundle 'bundle': no arrays>"
+
+
+def test_a_notebook_shows_the_pictures_in_a_frame_that_loads_nothing() -> None:
+    bundle = mla.plan("mla1:1q4s900_1q1s513;heads=16;cu=4")
+    frame = bundle._repr_html_()
+    assert frame is not None
+    tag, page = re.fullmatch(r'(<iframe [^>]*) srcdoc="([^"]*)"></iframe>', frame).groups()
+    assert 'sandbox="allow-scripts"' in tag
+    page = html.unescape(page)
+    assert page.startswith("<!DOCTYPE html>")
+    assert "default-src 'none'" in page
+    assert page.count("data-w=\"0\"") > 1
+
+
+def test_a_name_with_markup_stays_text_in_a_notebook() -> None:
+    bundle = mla.plan("mla1:1q1s9;cu=4")
+    bundle.scalars["name"] = '"><script>alert(1)</script>'
+    frame = bundle._repr_html_()
+    assert frame is not None
+    assert "<script>alert" not in frame
+    assert "<script>alert" not in html.unescape(frame.partition("srcdoc=")[2])
+
+
+def test_a_bundle_without_a_plan_has_no_picture() -> None:
+    assert mla.Bundle({"arch": "gfx942"}, {})._repr_html_() is None

@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from .errors import (
+    DeviceError,
     FaultError,
     InternalError,
     LibraryError,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
         set_threads,
         version,
     )
+    from .array_types import Array
+    from .asserting import assert_valid
     from .bundle import Bundle
     from .judging import (
         Answer,
@@ -67,6 +70,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "_library": (
         "backend", "check_places", "check_written", "set_backend", "set_threads", "version",
     ),
+    "array_types": ("Array",),
+    "asserting": ("assert_valid",),
     "bundle": ("Bundle",),
     "judging": (
         "Answer",
@@ -114,8 +119,10 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Answer",
+    "Array",
     "BufferSizes",
     "Bundle",
+    "DeviceError",
     "FaultError",
     "InternalError",
     "LibraryError",
@@ -134,6 +141,7 @@ __all__ = [
     "Verdict",
     "Violation",
     "allocate",
+    "assert_valid",
     "backend",
     "canonical",
     "capture",

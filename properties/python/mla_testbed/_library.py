@@ -6,11 +6,13 @@ an installation puts it. It is loaded at the first call, not by the import.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pathlib
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from . import _options, _structs
@@ -27,6 +29,10 @@ _lock = threading.RLock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
                     after_in_child=_lock.release)
 
+#: Fields of options that are true or false.
+_FLAGS = frozenset((
+    "as_aiter", "compute_all_q_rope", "experimental", "fast_mode", "intra_batch_mode", "is_causal",
+    "is_cp_round_robin", "is_neox", "is_nope_first", "is_sparse", "segmented"))
 #: What the defaults functions of the library fill in.
 _DEFAULTS: dict[str, bytes] = {}
 
@@ -122,6 +128,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "mla_case_judge": [ctypes.c_char_p] * 6 + [_TEXT],
     "mla_check_plan": [ctypes.c_char_p, _TEXT],
     "mla_check_bundle": [ctypes.c_char_p, _pointer(_structs.Array), ctypes.c_int64, _TEXT],
+    "mla_show_plan": [ctypes.c_char_p, _TEXT],
     "mla_reference": [ctypes.c_int64, ctypes.c_int64, ctypes.c_int64,
                       _pointer(_structs.Stage1Tensors), ctypes.c_double,
                       _pointer(_structs.ReferenceResults)],
@@ -153,7 +160,8 @@ def filled(struct: Any, defaults: str, **values: int) -> Any:
         start = _DEFAULTS[defaults] = bytes(options)
     options = struct.from_buffer_copy(start)
     for field, value in values.items():
-        setattr(options, field, _options.number(value, field))
+        setattr(options, field, _options.flag(value, field) if field in _FLAGS else
+                _options.number(value, field))
     return options
 
 
@@ -168,6 +176,19 @@ def check(status: int) -> None:
     error: type[MlaError] = BY_STATUS.get(status, InternalError)
     raise error(message, bug=library.mla_last_bug().decode(),
                 report=library.mla_last_report().decode("utf-8", "replace"))
+
+
+@contextlib.contextmanager
+def named(names: Mapping[str, str]) -> Iterator[None]:
+    """Errors of the block speak of parameters by the caller's names, which `names` has by those of
+    the library. Whole words alone are replaced."""
+    try:
+        yield
+    except MlaError as e:
+        words = "|".join(re.escape(name) for name in names)
+        text = re.sub(rf"(?<![\w-])({words})(?!\w)", lambda m: names[m[1]], str(e))
+        e.args = (text, *e.args[1:])
+        raise
 
 
 def version() -> str:

@@ -61,9 +61,9 @@ def dtype_text(dtype: Any, name: str) -> str:
 
 def number(value: Any, name: str, low: int = -(1 << 63), high: int = (1 << 63) - 1) -> int:
     """A whole number of the C interface, which ctypes would cut to its last 64 bits."""
-    if isinstance(value, np.bool_):
-        return int(value)
     try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError("a truth value is no count")
         found = operator.index(value)
     except (TypeError, ValueError, RuntimeError) as e:
         raise UsageError(f"{name} is {value!r}; expected a whole number") from e
@@ -75,7 +75,7 @@ def number(value: Any, name: str, low: int = -(1 << 63), high: int = (1 << 63) -
 def flag(value: Any, name: str) -> int:
     """A truth value as 0 or 1: a bool, of Python or numpy, or one of these numbers."""
     try:
-        return number(value, name, 0, 1)
+        return int(value) if isinstance(value, (bool, np.bool_)) else number(value, name, 0, 1)
     except UsageError as e:
         raise UsageError(f"{name} is {value!r}; expected a bool") from e
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import difflib
+import html
 import io
 import json
 import math
@@ -15,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from . import _library
 from ._tensors import refuse_mask
-from .errors import FaultError, UsageError
+from .errors import FaultError, MlaError, UsageError
 from .mla_bundle import FORMAT, fnv1a64, plain_name, write_bundle
 from .mla_capture import GLOBAL_LIST, LAUNCH_LISTS, LISTS, PREFILL_LISTS, SPLITS_LIST
 from .planning import POISON, PlanBuffers
@@ -64,6 +67,19 @@ class Bundle:
         """One line: the name, and each array with its number of elements."""
         sizes = ", ".join(f"{key}[{np.size(array)}]" for key, array in self.arrays.items())
         return f"<Bundle {self.name!r}: {sizes or 'no arrays'}>"
+
+    def _repr_html_(self) -> str | None:
+        """The pictures of `mla-testbed show`, for a notebook; None: there is no plan to draw."""
+        page = ctypes.c_char_p()
+        try:
+            library = _library.load()
+            _library.check(library.mla_show_plan(self.document().encode(), ctypes.byref(page)))
+        except MlaError:
+            return None
+        text = html.escape((page.value or b"").decode("utf-8"))
+        # A frame of its own: the page's styles stay inside, and it may load nothing.
+        return (f'<iframe title="{html.escape(self.name)}" sandbox="allow-scripts" '
+                f'style="width: 100%; height: 640px; border: 0" srcdoc="{text}"></iframe>')
 
     @property
     def buffers(self) -> PlanBuffers:

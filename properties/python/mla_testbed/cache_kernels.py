@@ -6,29 +6,32 @@ Part of `mla_testbed.kernels`.
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _library, _options, _structs
 from ._tensors import describe_all
 from .errors import UsageError
+
+if TYPE_CHECKING:
+    from .array_types import Array
 
 #: Where the scale of a cast comes from.
 SCALES = {"given": 0, "tensor": 1, "row": 2}
 
 
 def rope_and_cache(
-    q_nope: Any,
-    q_pe: Any,
-    kv_c: Any,
-    k_pe: Any,
-    kv_cache: Any,
-    q_out: Any,
-    slot_mapping: Any,
-    k_scale: Any,
-    q_scale: Any,
-    positions: Any,
-    cos_cache: Any,
-    sin_cache: Any,
+    q_nope: Array,
+    q_pe: Array,
+    kv_c: Array,
+    k_pe: Array,
+    kv_cache: Array,
+    q_out: Array,
+    slot_mapping: Array,
+    k_scale: Array,
+    q_scale: Array,
+    positions: Array,
+    cos_cache: Array,
+    sin_cache: Array,
     is_neox: bool,
     is_nope_first: bool = True,
     compute_all_q_rope: bool = False,

@@ -45,6 +45,10 @@ class FaultError(MlaError):
     """A device or the environment failed, or a launch did something illegal: see `report`."""
 
 
+class DeviceError(FaultError):
+    """A device, a data path or an installation of AITER that was asked for is not there."""
+
+
 class TensorError(MlaError, TypeError):
     """A tensor has another place, dtype, shape or layout than its parameter takes."""
 
@@ -62,4 +66,5 @@ BY_STATUS: dict[int, type[MlaError]] = {
     5: FaultError,
     6: TensorError,
     8: InternalError,
+    9: DeviceError,
 }

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,19 @@ from .bundle import Bundle, from_document
 from .errors import BY_STATUS, TensorError, UnsupportedError, UsageError
 from .planning import PLAN_DEFAULTS, allocate, decode_sizes, plan_decode
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .array_types import Array
+
 _LISTS = ("seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens")
+#: What planners and size query call the arguments of `plan`.
+_PLAN_NAMES = {"compute_units": "num_cu", "q_dtype": "dtype_q", "kv_dtype": "dtype_kv",
+               "num_head_qo": "num_heads_per_head_k * num_heads_k",
+               "batch_size": "the batch of seqlens_kv_indptr"}
+#: Options of the command that messages of `run` would speak of.
+_RUN_NAMES = {"--property": "properties:", "--device": "device", "--aiter-hsa DIR": "aiter_hsa",
+              "--aiter-hsa": "aiter_hsa", "plants --list": "`mla-testbed plants --list`"}
 _SCALES = ("softmax_scale", "q_scale", "kv_scale")
 
 
@@ -106,15 +118,16 @@ def _plan_lists(call: dict[str, Any], as_aiter: bool) -> Bundle:
     units = _options.compute_units_of(arch, units)
     heads, kv_heads = options.pop("num_heads_per_head_k"), options.pop("num_heads_k")
     causal = options.pop("is_causal")
-    sizes = decode_sizes(
-        max(batch, 0), options["max_seqlen_qo"] if told else longest,
-        heads * kv_heads, options["dtype_q"], options["dtype_kv"], is_sparse=options["topk"] >= 0,
-        fast_mode=options["fast_mode"], intra_batch_mode=options["intra_batch_mode"],
-        max_split_per_batch=options["max_split_per_batch"], arch=arch, compute_units=units)
-    buffers = allocate(sizes)
-    plan_decode(lists["seqlens_qo_indptr"], lists["seqlens_kv_indptr"],
-                lists["kv_last_page_lens"], heads, kv_heads, causal, buffers, arch=arch,
-                compute_units=units, as_aiter=as_aiter, **options)
+    with _library.named(_PLAN_NAMES):
+        sizes = decode_sizes(
+            max(batch, 0), options["max_seqlen_qo"] if told else longest, heads * kv_heads,
+            options["dtype_q"], options["dtype_kv"], is_sparse=options["topk"] >= 0,
+            fast_mode=options["fast_mode"], intra_batch_mode=options["intra_batch_mode"],
+            max_split_per_batch=options["max_split_per_batch"], arch=arch, compute_units=units)
+        buffers = allocate(sizes)
+        plan_decode(lists["seqlens_qo_indptr"], lists["seqlens_kv_indptr"],
+                    lists["kv_last_page_lens"], heads, kv_heads, causal, buffers, arch=arch,
+                    compute_units=units, as_aiter=as_aiter, **options)
     shapes = {name: list(shape) for name, shape in sizes.shapes().items()}
     shapes["work_metadata_ptrs"] = shapes.pop("work_meta_data")
     scalars = {"name": "plan", "arch": arch, "num_cu": units, "num_heads_per_head_k": heads,
@@ -283,13 +296,15 @@ def run(case: str, *, backend: str = "cpu", device: str = "auto",
 
     Raises:
         UsageError: no case, an unknown backend, property or plant.
-        FaultError: a device or an installation that is not there, too little memory.
+        DeviceError: a device or an installation that is not there.
+        FaultError: too little memory, or a launch that did something illegal.
     """
     hsa = os.environ.get("AITER_HSA", "") if aiter_hsa is None else aiter_hsa
     texts = (("case", case), ("properties", _ids(properties)), ("backend", backend),
              ("device", device), ("aiter_hsa", hsa), ("plant", plant))
-    found = json.loads(_text("mla_case_judge", *(_options.text(value, name)
-                                                 for name, value in texts)))
+    given = [_options.text(value, name) for name, value in texts]
+    with _library.named(_RUN_NAMES):
+        found = json.loads(_text("mla_case_judge", *given))
     results = tuple(PropertyResult(p["id"], p["name"], p["verdict"], p["message"],
                                    tuple(p["details"])) for p in found["properties"])
     return Verdict(found["case"], found["backend"], found["verdict"], found["refused"], results,
@@ -315,25 +330,25 @@ class Reference(NamedTuple):
         lse, lse_bound: (rows, heads) float64, natural logarithm.
     """
 
-    out: np.ndarray
-    out_bound: np.ndarray
-    lse: np.ndarray
-    lse_bound: np.ndarray
+    out: npt.NDArray[np.float64]
+    out_bound: npt.NDArray[np.float64]
+    lse: npt.NDArray[np.float64]
+    lse_bound: npt.NDArray[np.float64]
 
 
 def reference(
-    q: Any,
-    kv: Any,
-    qo_indptr: Any,
-    kv_indptr: Any,
-    kv_page_indices: Any,
-    kv_last_page_lens: Any,
+    q: Array,
+    kv: Array,
+    qo_indptr: Array,
+    kv_indptr: Array,
+    kv_page_indices: Array,
+    kv_last_page_lens: Array,
     softmax_scale: float,
     *,
     page_size: int = 1,
     causal: bool = True,
-    q_scale: Any = None,
-    kv_scale: Any = None,
+    q_scale: Array | None = None,
+    kv_scale: Array | None = None,
     arch: str = "gfx942",
 ) -> Reference:
     """Attention in float64 over a paged cache, without a plan, with a bound for each element.

@@ -8,11 +8,14 @@ is never followed: the wrong work is left out, and the call raises FaultError wi
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _library, _options, _structs
 from ._tensors import describe_all
 from .cache_kernels import quantise_fp8, rope_and_cache
+
+if TYPE_CHECKING:
+    from .array_types import Array
 
 __all__ = ["concat_and_cache", "decode_stage1", "expand_pages", "prefill", "quantise_fp8",
            "reduce", "rope_and_cache"]
@@ -32,26 +35,26 @@ def _pointers(struct: Any, arch: str, fp8: tuple[str, ...], **tensors: Any) -> t
 
 
 def decode_stage1(
-    q: Any,
-    kv: Any,
-    qo_indptr: Any,
-    kv_indptr: Any,
-    kv_page_indices: Any,
-    kv_last_page_lens: Any,
-    num_kv_splits_indptr: Any,
-    work_meta_data: Any,
-    work_indptr: Any,
-    work_info_set: Any,
+    q: Array,
+    kv: Array,
+    qo_indptr: Array,
+    kv_indptr: Array,
+    kv_page_indices: Array,
+    kv_last_page_lens: Array,
+    num_kv_splits_indptr: Array | None,
+    work_meta_data: Array | None,
+    work_indptr: Array | None,
+    work_info_set: Array | None,
     max_seqlen_q: int,
     page_size: int,
     nhead_kv: int,
     softmax_scale: float,
-    split_data: Any,
-    split_lse: Any,
-    output: Any,
-    lse: Any = None,
-    q_scale: Any = None,
-    kv_scale: Any = None,
+    split_data: Array,
+    split_lse: Array,
+    output: Array,
+    lse: Array | None = None,
+    q_scale: Array | None = None,
+    kv_scale: Array | None = None,
     causal: bool = True,
     *,
     arch: str = "gfx942",
@@ -98,13 +101,13 @@ def decode_stage1(
 
 
 def reduce(
-    partial_output: Any,
-    partial_lse: Any,
-    reduce_indptr: Any,
-    reduce_final_map: Any,
-    reduce_partial_map: Any,
-    final_output: Any,
-    final_lse: Any = None,
+    partial_output: Array,
+    partial_lse: Array,
+    reduce_indptr: Array,
+    reduce_final_map: Array | None,
+    reduce_partial_map: Array,
+    final_output: Array,
+    final_lse: Array | None = None,
     *,
     arch: str = "gfx942",
 ) -> None:
@@ -130,22 +133,22 @@ def reduce(
 
 
 def prefill(
-    q: Any,
-    k: Any,
-    v: Any,
-    qo_indptr: Any,
-    kv_indptr: Any,
-    kv_page_indices: Any,
-    work_indptr: Any,
-    work_info_set: Any,
+    q: Array,
+    k: Array,
+    v: Array,
+    qo_indptr: Array,
+    kv_indptr: Array,
+    kv_page_indices: Array,
+    work_indptr: Array,
+    work_info_set: Array,
     softmax_scale: float,
     is_causal: bool,
-    split_data: Any,
-    split_lse: Any,
-    output: Any,
-    q_scale: Any = None,
-    k_scale: Any = None,
-    v_scale: Any = None,
+    split_data: Array,
+    split_lse: Array,
+    output: Array,
+    q_scale: Array | None = None,
+    k_scale: Array | None = None,
+    v_scale: Array | None = None,
     *,
     arch: str = "gfx950",
 ) -> None:
@@ -176,12 +179,12 @@ def prefill(
 
 
 def concat_and_cache(
-    kv_c: Any,
-    k_pe: Any,
-    kv_cache: Any,
-    slot_mapping: Any,
+    kv_c: Array,
+    k_pe: Array,
+    kv_cache: Array,
+    slot_mapping: Array,
     kv_cache_dtype: str,
-    scale: Any,
+    scale: Array | None,
     *,
     arch: str = "gfx942",
 ) -> None:
@@ -212,11 +215,11 @@ def concat_and_cache(
 
 
 def expand_pages(
-    block_table: Any,
-    kv_indptr: Any,
-    kv_indices: Any,
+    block_table: Array,
+    kv_indptr: Array,
+    kv_indices: Array,
     pages_per_block: int,
-    table_rows: Any = None,
+    table_rows: Array | None = None,
 ) -> None:
     """From a block table to the flat list of pages, as the kernel of an engine makes it.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from ._tensors import check_apart, describe
 from .errors import UsageError
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from .array_types import Array, Int32Array, UInt64Array
 
 
 class BufferSizes(NamedTuple):
@@ -57,14 +58,14 @@ POISON = np.int32(-0x5EADBEEF)
 
 
 class PlanBuffers(NamedTuple):
-    """The six buffers of a plan, numpy arrays or torch tensors: one uint64, five int32."""
+    """The six buffers of a plan, as arrays of numpy. Planners also fill six tensors of torch."""
 
-    work_meta_data: Any
-    work_indptr: Any
-    work_info_set: Any
-    reduce_indptr: Any
-    reduce_final_map: Any
-    reduce_partial_map: Any
+    work_meta_data: UInt64Array
+    work_indptr: Int32Array
+    work_info_set: Int32Array
+    reduce_indptr: Int32Array
+    reduce_final_map: Int32Array
+    reduce_partial_map: Int32Array
 
 
 def allocate(sizes: BufferSizes) -> PlanBuffers:
@@ -153,9 +154,13 @@ _SIX_POINTERS = struct.Struct("6P")
 #: Lists of a planner call, which share no memory with its buffers.
 _DECODE_LISTS = ("seqlens_qo_indptr", "seqlens_kv_indptr", "kv_last_page_lens")
 _PREFILL_LISTS = ("seqlens_qo_indptr", "pages_kv_indptr", "context_lens")
+#: What the planners call these lists.
+_DECODE_NAMES = {"qo_indptr": "seqlens_qo_indptr", "kv_indptr": "seqlens_kv_indptr",
+                 "last_page_len": "kv_last_page_lens"}
+_PREFILL_NAMES = {"qo_indptr": "seqlens_qo_indptr", "kv_indptr": "pages_kv_indptr"}
 
 
-def _buffers(buffers: PlanBuffers, names: tuple[str, ...],
+def _buffers(buffers: PlanBuffers | Sequence[Array | None], names: tuple[str, ...],
              lists: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     """The struct of six pointers, and what has to stay alive for it."""
     if not isinstance(buffers, (tuple, list)) or len(buffers) != len(PlanBuffers._fields):
@@ -207,13 +212,13 @@ def _decode_options(
 
 
 def plan_decode(
-    seqlens_qo_indptr: npt.NDArray[np.int32] | Any,
-    seqlens_kv_indptr: npt.NDArray[np.int32] | Any,
-    kv_last_page_lens: npt.NDArray[np.int32] | Any,
+    seqlens_qo_indptr: Array,
+    seqlens_kv_indptr: Array,
+    kv_last_page_lens: Array,
     num_heads_per_head_k: int,
     num_heads_k: int,
     is_causal: bool,
-    buffers: PlanBuffers,
+    buffers: PlanBuffers | Sequence[Array | None],
     *,
     page_size: int = 1,
     kv_granularity: int = 16,
@@ -278,18 +283,19 @@ def plan_decode(
              describe(kv_last_page_lens, "kv_last_page_lens"))
     six, _alive = _buffers(buffers, _DECODE_LISTS, lists)
     qo, kv, last = lists
-    _library.check(_library.load().mla_plan_decode(
-        ctypes.byref(options), ctypes.byref(qo), ctypes.byref(kv), ctypes.byref(last),
-        ctypes.byref(six)))
+    with _library.named(_DECODE_NAMES):
+        _library.check(_library.load().mla_plan_decode(
+            ctypes.byref(options), ctypes.byref(qo), ctypes.byref(kv), ctypes.byref(last),
+            ctypes.byref(six)))
 
 
 def plan_prefill(
-    seqlens_qo_indptr: npt.NDArray[np.int32] | Any,
-    pages_kv_indptr: npt.NDArray[np.int32] | Any,
-    context_lens: npt.NDArray[np.int32] | Any,
+    seqlens_qo_indptr: Array,
+    pages_kv_indptr: Array,
+    context_lens: Array,
     gqa_ratio: int,
     num_heads_k: int,
-    buffers: PlanBuffers,
+    buffers: PlanBuffers | Sequence[Array | None],
     *,
     qhead_granularity: int = 1,
     qlen_granularity: int = 256,
@@ -325,5 +331,6 @@ def plan_prefill(
              describe(pages_kv_indptr, "pages_kv_indptr"),
              describe(context_lens, "context_lens"))
     six, _alive = _buffers(buffers, _PREFILL_LISTS, lists)
-    _library.check(_library.load().mla_plan_prefill(
-        ctypes.byref(options), *(ctypes.byref(one) for one in lists), ctypes.byref(six)))
+    with _library.named(_PREFILL_NAMES):
+        _library.check(_library.load().mla_plan_prefill(
+            ctypes.byref(options), *(ctypes.byref(one) for one in lists), ctypes.byref(six)))

@@ -2,9 +2,12 @@
 
     mla-testbed-python --arch gfx942 -- op_tests/test_mla_persistent.py -c 21 -b 1 -n 16,1
 
-Exit code: the script's own; 1 where a comparison of AITER's failed that AITER only logs; 2 for
-wrong options; 3 where something that is needed is not installed; 4 where AITER's C++ differs from
-the version whose ports ran in its place.
+Of a script that AITER ships, failures that the suite's ledger explains are known ones.
+
+Exit code: the script's own; 1 where a comparison of AITER's failed that AITER only logs and that is
+no known failure; 2 for wrong options; 3 where something that is needed is not installed; 4 where
+AITER's C++ differs from the version whose ports ran in its place, or a test of AITER's compared
+nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +19,11 @@ import runpy
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .aiter import Findings
+    from .aiter.suite.ledger import Known
 
 USAGE, ENVIRONMENT, UNDECIDED = 2, 3, 4
 
@@ -86,7 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace, script: list[str]) -> int:
     from . import world  # noqa: PLC0415 needs torch, and says so
-    from .aiter import Findings, Stage  # noqa: PLC0415
+    from .aiter import ComparisonError, Findings, Stage  # noqa: PLC0415
+    from .aiter.suite import ledger, shipped  # noqa: PLC0415
     from .errors import LibraryError  # noqa: PLC0415
 
     try:
@@ -96,7 +104,12 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
     except ValueError as e:
         print(f"mla-testbed-python: {e}", file=sys.stderr)
         return USAGE
-    findings = None if options.as_written else Findings(keep_going=options.keep_going)
+    entries = ledger.read()
+    shown = pathlib.Path(script[0]) if options.module is None else pathlib.Path()
+    findings = None if options.as_written else Findings(
+        keep_going=options.keep_going,
+        explain=shipped.explain(entries, shown, options.arch,
+                                "aiter" if options.modules == "own" else options.backend))
     try:
         stage = Stage(machine, findings, tree=options.aiter, modules=options.modules,
                       compare=options.compare)
@@ -107,6 +120,8 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
         print(f"mla-testbed-python: {stage.choice.why}", file=sys.stderr)
     try:
         code = _script(options.module, script)
+    except ComparisonError:
+        code = 1  # said below
     finally:
         ported, lines, differences = stage.ported(), stage.lines(), stage.differences()
         stage.leave()
@@ -114,13 +129,8 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
             findings.write(options.findings, ported)
         for line in lines:
             print(f"mla-testbed-python: {line}", file=sys.stderr)
-    if findings is not None and code == 0 and (findings.failed() or findings.refused):
-        for failed in findings.failed():
-            print(f"FAIL {failed.message}: {failed.share:.1%} outside the tolerance",
-                  file=sys.stderr)
-        for refused in findings.refused:
-            print(f"FAIL {refused['error']}: {refused['text']}", file=sys.stderr)
-        return 1
+    if findings is not None:
+        code = _judge(findings, code, entries, compares=shipped.compares(shown))
     code = code or _of_differences(options, differences)
     if ported.changed and not options.ported:
         print(f"mla-testbed-python: {ported.advice('--ported')}", file=sys.stderr)
@@ -137,6 +147,26 @@ def _of_differences(options: argparse.Namespace, differences: Any) -> int:
               "was called (--modules own)", file=sys.stderr)
         return UNDECIDED
     return 1 if differences.failures else 0
+
+
+def _judge(findings: Findings, code: int, entries: list[Known], *, compares: bool) -> int:
+    """Prints what the comparisons came to; the exit code that follows from the script's own."""
+    failures, known = findings.failures(), findings.known()
+    for failure in failures:
+        print(f"FAIL {failure}", file=sys.stderr)
+    for entry in entries:
+        if entry.id in known:
+            print(f"known {entry.id} ({known[entry.id]}): {entry.why} {entry.link}",
+                  file=sys.stderr)
+    if findings.found or compares:
+        print(f"mla-testbed-python: {findings.summary()}", file=sys.stderr)
+    if code == 0 and failures:
+        return 1
+    if code == 0 and compares and not findings.found and not known:
+        print("mla-testbed-python: nothing was compared: no case of this test has these arguments",
+              file=sys.stderr)
+        return UNDECIDED
+    return code
 
 
 def _writable(path: pathlib.Path) -> bool:

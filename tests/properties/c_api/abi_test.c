@@ -225,8 +225,13 @@ static void test_cases(void) {
   array.data = q;
   array.name = NULL;
   CHECK(mla_check_bundle(plan, &array, 1, &text) == MLA_USAGE);
+  CHECK(mla_show_plan(plan, &text) == MLA_OK);
+  CHECK(strncmp(text, "<!DOCTYPE html>", 15) == 0);
+  CHECK(mla_show_plan(NULL, &text) == MLA_USAGE);
+  CHECK(mla_show_plan("{", &text) == MLA_USAGE);
   free(plan);
   CHECK(mla_check_plan("{", &text) == MLA_USAGE);
+  CHECK(mla_case_judge("mla1:1q1s5;cu=4", "P05", "hip", "hip:99", "", "", &text) == MLA_DEVICE);
 }
 
 static void test_backend(void) {

@@ -72,6 +72,11 @@ expect_out '^BUG-021$'
 expect_no_out '^BUG-01'
 complete_line replay x --plant SEED-q
 expect_out '^SEED-qo-arange$'
+complete_line run --backend cpu-p
+[[ ${COMPREPLY[*]} == cpu-portable ]] || fail 'expected cpu-portable'
+complete_line run --property P0
+expect_out '^P05$'
+expect_no_out '^P1'
 complete_line run --device emulated : gfx95
 [[ ${COMPREPLY[*]} == gfx950 ]] || fail 'expected gfx950'
 complete_line run --device auto
@@ -80,3 +85,39 @@ complete_line check file
 [[ -z ${COMPREPLY[*]} ]] || fail 'expected nothing: bash completes files'
 complete_line nonsense --x
 [[ -z ${COMPREPLY[*]} ]] || fail 'expected nothing for a subcommand that is none'
+
+# The scripts of the other shells have every command and option.
+for shell in zsh fish; do
+  try completion "$shell"
+  expect_exit 0
+  cp "$scratch/out" "$scratch/$shell"
+  for command in $commands; do
+    for option in $(options_of "$command"); do
+      word=$option
+      [[ $shell == zsh ]] || word="-l ${option#--} "
+      grep -qF -- "$word" "$scratch/$shell" || fail "the script of $shell lacks $option of $command"
+    done
+  done
+done
+try completion tcsh
+expect_exit 2
+expect_err 'tcsh'
+if command -v fish >/dev/null; then
+  asked() { fish --no-config -c "source $scratch/fish; complete -C '$1'" | cut -f 1 >"$scratch/out"; }
+  last='completion of fish'
+  asked 'mla-testbed re'
+  [[ $(<"$scratch/out") == replay ]] || fail 'expected replay'
+  asked 'mla-testbed replay x --back'
+  [[ $(<"$scratch/out") == --backend ]] || fail 'expected --backend'
+  asked 'mla-testbed gfx ch'
+  [[ $(<"$scratch/out") == check ]] || fail 'expected check'
+  asked 'mla-testbed support --kind pre'
+  [[ $(<"$scratch/out") == prefill ]] || fail 'expected prefill'
+else
+  echo 'no fish here: its script was not run'
+fi
+if command -v zsh >/dev/null; then
+  zsh -n "$scratch/zsh" || fail 'zsh does not take its script'
+else
+  echo 'no zsh here: its script was not read'
+fi

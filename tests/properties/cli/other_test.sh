@@ -49,6 +49,21 @@ expect_out '^compiler '
 try support --arch gfx950 --heads 8 --dtype fp8/fp8
 expect_exit 0
 expect_baseline support.txt
+try support --arch gfx950 --heads 24 --dtype bf16/bf16 --rows 2
+expect_exit 0
+[[ $(<"$scratch/out") == 'A decode step of 1 request with 2 rows and 24 heads, bf16/bf16 on gfx950, runs on a16w16 qh64_qseqlen1_v3, route persistent: a persistent kernel takes these requests.' ]] ||
+  fail 'expected one sentence'
+try support --arch gfx950 --heads 8 --dtype fp8/fp8 --rows 2
+expect_out '^With a final LSE it runs on .*, route persistent-rows: '
+expect_out '^Without a mask and with a final LSE it runs on '
+try support --arch gfx942 --heads 64 --dtype bf16/bf16 --rows 2 --planner none
+expect_out 'on gfx942, does not run: no non-persistent kernel is known'
+try support --arch gfx942 --rows 9
+expect_no_out '^gfx942 .* 1-'
+expect_out '^gfx942 +bf16/bf16 +16  9 '
+try support --rows 0
+expect_exit 2
+expect_err "rows has value '0': expected 1 to 4096"
 try support --planner none --dtype bf16/bf16
 expect_exit 0
 expect_out '^gfx942 +bf16/bf16 +16  2-4 +yes +no +split +a16w16 gqa16 q4 '

@@ -31,7 +31,7 @@ def error_map(testbed):
         subprocess.run([testbed, *DEFECT, "--html", page], capture_output=True, check=False)
         text = page.read_text()
     picture = re.search(r'<svg [^>]*aria-label="The error of.*?</svg>\n', text, re.S).group(0)
-    style = re.search(r"^text \{.*?(?=</style>)", text, re.S | re.M).group(0)
+    style = re.search(r"^text \{.*?(?=@media \(max-width)", text, re.S | re.M).group(0)
     picture = re.sub(r"<title>.*?</title>", "", picture, flags=re.S)
     head = picture.index(">") + 1
     return f"{picture[:head]}\n<style>\n{style}</style>{picture[head:]}"

@@ -57,6 +57,21 @@ expect_exit 2
 try replay 'mla1:1q1s9' --property P99
 expect_exit 4
 
+# JUnit: a test for each property; a case that is refused passes nothing.
+try replay 'mla1:1q2s2' --property P05,P12 --plant SEED-qo-arange --junit "$scratch/one.xml"
+expect_exit 1
+expect_err 'wrote .*/one.xml, [0-9]+ KiB$'
+cp "$scratch/one.xml" "$scratch/out"
+expect_out '<testsuite name="cpu" tests="2" failures="[12]" errors="0">'
+expect_out '<testcase classname="mla-testbed.cpu" name="P12 qlen_sweep">'
+expect_out '<failure message="out of request 0 row 1 .*FAIL P'
+expect_out '<property name="case" value="mla1:1q2s2;heads=16'
+try replay 'mla1:1q5s2;arch=gfx950' --junit "$scratch/one.xml"
+expect_exit 10
+cp "$scratch/one.xml" "$scratch/out"
+expect_out 'failures="0" errors="1"'
+expect_out '<error message="request 0 has 2 keys for 5 query rows'
+
 # A planted defect fails, and its REPRO line brings it back.
 try replay 'mla1:1q2s2' --property P12 --plant SEED-qo-arange
 expect_exit 1
@@ -118,6 +133,9 @@ try replay "$root/fixtures/bundles/kernel"
 expect_exit 1
 expect_out '^backend cpu: pass$'
 expect_out "^the engine's result: fail, out of request 0 row 0"
+expect_out '^  wrong: 2 of 2 requests, 2 of 2 rows, 16 of 16 heads, all dims$'
+expect_out '^  one factor explains out: every element of these is 2 times the reference$'
+expect_out '^  explained by a scale: kv_scale, 0.5, is left out of the values alone: '
 expect_out '^at fault: the kernel, or what wrote the dump'
 try replay "$root/fixtures/bundles/sound"
 expect_exit 2
@@ -275,4 +293,4 @@ assert backend["launches"], backend
 END
 try replay "$root/fixtures/bundles/kernel" --json
 expect_exit 2
-expect_err '--json go with a case'
+expect_err '--json and --junit go with a case'

@@ -3,6 +3,12 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 case='mla1:2q4s900_1q1s513;heads=8;block=16;cu=4'
 
+# The page on stdout without its last lines, which name command, version and day.
+without_foot() {
+  expect_out '^<footer><span>mla-testbed (show|replay) .*<span>[0-9]{4}-[0-9]{2}-[0-9]{2}</span> </footer>$'
+  sed -i '/^<footer>/d' "$scratch/out"
+}
+
 # One picture, one trace and one page of a damaged bundle, approved after looking at them.
 try show "$case" --trace -
 expect_exit 0
@@ -13,6 +19,7 @@ expect_exit 0
 expect_baseline show_word.svg
 try show "$root/fixtures/bundles/reduce" --html -
 expect_exit 0
+without_foot
 expect_baseline show_reduce.html
 expect_out 'partial row 10: nothing writes it'
 
@@ -26,6 +33,22 @@ expect_err 'wrote plan.html, [0-9]+ KiB'
 grep -q 'keys 784–899' plan.html || fail 'the page has no work B'
 grep -q 'lie in the cache' plan.html || fail 'the page has no pages'
 rm plan.html
+# A page of a large batch: a short heading, all lanes behind a filter, and sheets for other screens.
+lengths=$(for i in {1..99}; do printf '1q2s%s_' $((i * 37)); done)
+try show "mla1:${lengths%_};heads=16" --html -
+expect_exit 0
+expect_out '^<h1>99 requests, [0-9,]+ keys, 304 slots</h1>$'
+expect_out '^<details><summary>the case</summary><pre>mla1:1q2s37_'
+[[ $(grep -c '<g data-lane="request ' "$scratch/out") == 99 ]] || fail 'expected 99 lanes of requests'
+[[ $(grep -c '<g data-lane="request .*display="none"' "$scratch/out") == 51 ]] || fail 'expected 51 to wait'
+expect_out 'Shown are 48 of 99 tiles'
+expect_out '<meta name="viewport" content="width=device-width, initial-scale=1">'
+expect_out '@media \(prefers-color-scheme: dark\)'
+expect_out '@media print'
+[[ $(grep -c '<svg [^>]*role="img" aria-label="' "$scratch/out") == $(grep -c '<svg ' "$scratch/out") ]] ||
+  fail 'a picture has no label'
+SOURCE_DATE_EPOCH=86400 try show "$case" --html -
+expect_out "^<footer><span>mla-testbed show &#39;$case&#39; --html -</span> <span>mla-testbed [0-9.]+</span> <span>1970-01-02</span> </footer>$"
 # Requests of a picture are those that the kernel sees, which may be rows or groups of heads.
 try show 'mla1:1q7s90;heads=32' --html -
 expect_out '<td>persistent-rows: each query row is planned as a request</td>'
@@ -72,6 +95,7 @@ expect_exit 0
 expect_no_out 'blocks of the busiest slot  '
 expect_out '<title>Two plans: what differs, and what it costs</title>'
 expect_out '<p class="bad">Plan B is broken:</p>'
+without_foot
 try show "$case" --against "$other" --html two.html
 expect_exit 0
 expect_out '^blocks of the busiest slot '
@@ -188,6 +212,7 @@ try replay 'mla1:2q4s40;heads=8' --property P12 --plant SEED-qo-arange --html re
   --backend cpu-portable
 expect_exit 1
 sed 's/at most [0-9.e+]* times/at most N times/' replay.html >out
+without_foot
 expect_baseline show_replay.html
 expect_out 'never written, or not finite'
 expect_out '<b>guilty</b>: no work computes row 2 head 0, the worst of the result'
@@ -244,6 +269,8 @@ try run --cases 60 --seed 8 --property P00,P05 --no-progress --html run.html
 expect_exit 1
 cp run.html out
 expect_out 'mla-testbed run: a property failed \(exit 1\)'
+[[ $(grep -n '<h2>FAIL P00 ' out | cut -d : -f 1) -lt $(grep -n '<h2>backend ' out | cut -d : -f 1) ]] ||
+  fail 'the page does not begin with what failed'
 expect_out '<td>P05</td><td>plan_coverage</td>.*<td class="good">pass</td>'
 expect_out '<td>P00</td><td>canary</td>.*<td class="bad">fail</td>'
 expect_out 'Made smaller 1 time, from mla1:'

@@ -73,14 +73,11 @@ def _benchmark(original: Callable[..., Any], findings: Findings) -> Callable[...
 
             @functools.wraps(function)
             def wrapper(*args: Any, **kwargs: Any) -> Any:
-                if not findings.keep_going:
-                    return run(*args, **kwargs)
                 try:
                     return run(*args, **kwargs)
-                except Exception as e:  # noqa: BLE001 whatever a case raises is its verdict
-                    findings.refused.append({
-                        "case": dict(findings.case), "error": type(e).__name__,
-                        "text": str(e)})
+                except Exception as e:  # whatever a case raises is its verdict
+                    if not findings.refuse(e):
+                        raise
                     return dict(findings.case)
 
             return wrapper
