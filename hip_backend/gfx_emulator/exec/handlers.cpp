@@ -1,5 +1,9 @@
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <array>
 #include <map>
 #include <string>
@@ -73,11 +77,20 @@ std::vector<Handlers> all_handlers(Arch arch, HostPath path) {
   return out;
 }
 
+#if defined(__x86_64__)
+// Not every compiler's __builtin_cpu_supports() knows this one.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 }  // namespace
 
 HostPath best_host_path() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return HostPath::avx2;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
+    return HostPath::avx2;
 #endif
   return HostPath::portable;
 }

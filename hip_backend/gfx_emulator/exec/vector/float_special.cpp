@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "hip_backend/gfx_emulator/exec/exp2-inl.hpp"
 #include "hip_backend/gfx_emulator/exec/float-inl.hpp"
 
 namespace mla::gfx {
@@ -78,6 +79,19 @@ constexpr Handler precise(F) {
     run_lanes<F, false>(w, i);
   };
 }
+
+constexpr Handler long_exp2 = precise([](float a) { return exp2_of(a); });
+#if defined(MLA_GFX_EXP2)
+void exp2_of_lanes(Wave& w, const Inst& i) {
+  keep_denormals(w);
+  const Source<float> a(w, i, 0);
+  alignas(64) u32 out[lanes];
+  if (!short_exp2_of_lanes(a.low, out)) return long_exp2(w, i);
+  store_lanes<float, false>(w, i, [&](unsigned l) { return float_of(out[l]); });
+}
+#else
+constexpr Handler exp2_of_lanes = long_exp2;
+#endif
 
 // The quotient of exact scaling, as the manual describes v_div_fixup.
 template <class T>
@@ -193,8 +207,8 @@ void run_div_fmas(Wave& w, const Inst& i) {
 }
 
 const Entry entries[] = {
-    {"v_exp_f32", precise([](float a) { return exp2_of(a); })},
-    {"v_exp_legacy_f32", precise([](float a) { return exp2_of(a); })},
+    {"v_exp_f32", exp2_of_lanes},
+    {"v_exp_legacy_f32", exp2_of_lanes},
     {"v_log_f32", precise([](float a) { return log2_of(a); })},
     {"v_log_legacy_f32", precise([](float a) { return log2_of(a); })},
     {"v_rcp_f32", precise([](float a) { return flushed(1.0F / flushed(a)); })},

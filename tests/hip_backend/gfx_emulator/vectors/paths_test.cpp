@@ -1,0 +1,142 @@
+// Operations that AVX2 executes in a way of its own give the bits of the portable path, for far
+// more values than the vectors have.
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encode.hpp"
+#include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/load.hpp"
+#include "tests/catch.hpp"
+#include "tests/hip_backend/gfx_emulator/elf_writer.hpp"
+#include "tests/skip.hpp"
+
+using namespace gfx_test;
+using mla::gfx::HostPath;
+
+namespace {
+
+using Row = std::vector<std::uint32_t>;
+
+constexpr unsigned threads = 1024, address = vgpr + 1, first = vgpr + 2, result = vgpr + 8;
+
+Words loads(unsigned count) {
+  std::vector<Words> parts = {encode::smem(1, {.data = 2, .base = 0, .offset = 0}),
+                              encode::vop2(0x12, address, zero + 2, vgpr), encode::sopp(12, 0)};
+  for (unsigned k = 0; k < count; ++k) {
+    parts.push_back(encode::flat(0x14, encode::Segment::global,
+                                 {.dst = first + k, .address = address, .saddr = 2}));
+    parts.push_back(encode::vop2(0x34, address, literal, address));  // v_add_u32
+    parts.push_back({threads * 4});
+  }
+  parts.push_back(encode::sopp(12, 0));
+  return join(parts);
+}
+
+// An operation over rows of 1024 words, one after the other in memory; the result is written after
+// them.
+class OnPath {
+ public:
+  OnPath(HostPath path, const Words& operation, unsigned sources, std::uint32_t mode)
+      : object_(*mla::gfx::load_code_object(
+            write_elf(
+                {.words = join({loads(sources), operation,
+                                encode::flat(0x1c, encode::Segment::global,
+                                             {.address = address, .data = result, .saddr = 2}),
+                                encode::sopp(1, 0)}),
+                 .float_mode = mode}),
+            {.path = path})) {}
+
+  Row run(Row data) {
+    const std::size_t sources = data.size();
+    data.resize(sources + threads);
+    mla::gfx::Memory memory;
+    const auto bytes = std::as_writable_bytes(std::span(data));
+    REQUIRE(!memory.add(bytes, "data", mla::gfx::Rights::read_write));
+    const std::byte* const argument = bytes.data();
+    const auto report = mla::gfx::run(object_,
+                                      {.kernel = "hand",
+                                       .block = {threads, 1, 1},
+                                       .kernarg = std::as_bytes(std::span(&argument, 1)),
+                                       .options = {.threads = 1}},
+                                      memory);
+    REQUIRE(report);
+    REQUIRE(report->faults.empty());
+    return {data.begin() + static_cast<std::ptrdiff_t>(sources), data.end()};
+  }
+
+ private:
+  mla::gfx::CodeObject object_;
+};
+
+// Both paths, `rounds` times over what `draw` gives.
+template <class Draw>
+void same_bits(const Words& operation, unsigned sources, std::uint32_t mode, int rounds,
+               Draw draw) {
+  OnPath portable(HostPath::portable, operation, sources, mode),
+      other(HostPath::avx2, operation, sources, mode);
+  for (int round = 0; round < rounds; ++round) {
+    Row data(std::size_t{sources} * threads);
+    std::generate(data.begin(), data.end(), draw);
+    const Row expected = portable.run(data), found = other.run(data);
+    const auto [e, f] = std::mismatch(expected.begin(), expected.end(), found.begin());
+    if (e == expected.end()) continue;
+    const auto at = e - expected.begin();
+    std::string text;
+    for (unsigned k = 0; k < sources; ++k)
+      text += std::to_string(data[k * threads + static_cast<std::size_t>(at)]) + " ";
+    FAIL("mode " << mode << ", of " << text << ": " << *e << ", AVX2 " << *f);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("2^x has the same bits on both host paths") {
+  if (mla::gfx::best_host_path() != HostPath::avx2) return mla::test::skip("no AVX2 here");
+  std::mt19937 random(1);
+  const auto number = [&] {
+    const std::uint32_t bits = random();
+    if (bits % 64 == 0) return bits * 2654435761U;  // anything: NaN, infinities, denormals
+    return std::bit_cast<std::uint32_t>(static_cast<float>(bits) * 0x1p-32F * 320 - 160);
+  };
+  const auto ordinary = [&] {
+    return std::bit_cast<std::uint32_t>(static_cast<float>(random()) * 0x1p-32F * 240 - 120);
+  };
+  // Of these the short polynomial rounds to a neighbour.
+  constexpr std::uint32_t near_the_middle[] = {0x3f8706f9, 0x3f882dea, 0x3f884b35, 0x3f89a514,
+                                               0x3f8b588d, 0x3f8b9c1b, 0x3fa1753e, 0x3fa5a5d7};
+  const auto hard = [&] { return near_the_middle[random() % std::size(near_the_middle)]; };
+  for (const std::uint32_t mode : {0xf0U, 0xc0U, 0xffU}) {
+    same_bits(encode::vop1(0x20, result, first), 1, mode, 1, hard);
+    same_bits(encode::vop1(0x20, result, first), 1, mode, 200, number);
+    same_bits(encode::vop1(0x20, result, first), 1, mode, 200, ordinary);
+  }
+}
+
+TEST_CASE("fused multiply-adds of f16 pairs have the same bits on both host paths") {
+  if (mla::gfx::best_host_path() != HostPath::avx2) return mla::test::skip("no AVX2 here");
+  std::mt19937 random(2);
+  constexpr std::uint32_t edges[] = {0,      0x8000, 1,      0x8001, 0x3ff,  0x400,
+                                     0x8400, 0x3c00, 0xbc00, 0x3bff, 0x7bff, 0xfbff,
+                                     0x7c00, 0xfc00, 0x7c01, 0xfe05, 0x1400, 0x0c00};
+  const auto half = [&] {
+    const std::uint32_t bits = random();
+    return bits >> 30 == 0 ? edges[bits % std::size(edges)] : bits & 0xffff;
+  };
+  const auto pair = [&] { return half() | half() << 16; };
+  const encode::Vop3p plain = {.dst = result, .src = {first, first + 1, first + 2}};
+  auto chosen = plain;
+  chosen.op_sel = 5, chosen.op_sel_hi = 2, chosen.neg = 6, chosen.neg_hi = 3;
+  auto constant = plain;
+  constant.src[1] = 242;  // 1.0 in the low half
+  auto clamped = plain;
+  clamped.clamp = true;
+  for (const std::uint32_t mode : {0xf0U, 0xc0U, 0xffU}) {
+    for (const auto& fields : {plain, chosen, constant, clamped})
+      same_bits(encode::vop3p(0x0e, fields), 3, mode, 60, pair);
+  }
+}
