@@ -82,6 +82,33 @@ class Programs(InFolder):
         self.hipcc("-x", "hip", "-c", "-o", "/dev/null", "-",
                    text="__host__ __device__ int f() { return 1; }")
 
+    def test_hip_bfloat16_keeps_every_code_and_rounds_to_nearest_even(self) -> None:
+        self.write("a.hip", """
+            #include <hip/hip_bfloat16.h>
+            #include <new>
+            struct Made { virtual ~Made() {} int one = 1; };
+            __global__ void codes(unsigned* wrong) {
+              alignas(Made) char place[sizeof(Made)];
+              const Made* const made = new (place) Made;
+              const unsigned code = blockIdx.x * 256 + threadIdx.x;
+              hip_bfloat16 x; x.data = code;
+              const float value = x;
+              if (hip_bfloat16(value).data != code && value == value) atomicAdd(wrong, made->one);
+              if (value != value && float(hip_bfloat16(value)) == value) atomicAdd(wrong, 1u);
+            }
+            int main() {
+              unsigned* wrong; hipMalloc(&wrong, 4); hipMemset(wrong, 0, 4);
+              codes<<<256, 256>>>(wrong);
+              unsigned count = 1; hipMemcpy(&count, wrong, 4, hipMemcpyDeviceToHost);
+              const bool even = float(hip_bfloat16(1.00390625f)) == 1.0f &&
+                  float(hip_bfloat16(1.01171875f)) == 1.015625f &&
+                  float(hip_bfloat16(1.01f, hip_bfloat16::truncate)) == 1.0078125f &&
+                  float(hip_bfloat16(2.0f) * hip_bfloat16(3.0f) - hip_bfloat16(1.0f)) == 5.0f;
+              return count == 0 && even && HIP_VERSION_MAJOR == 6 ? 0 : 1;
+            }""")
+        self.hipcc("a.hip", "-o", "a")
+        self.call("./a")
+
     def test_genco_makes_what_a_module_is_loaded_from(self) -> None:
         self.write("kernel.hip", """
             #include <hip/hip_runtime.h>
