@@ -211,7 +211,7 @@ TEST_CASE("pages of 65,536 requests stay below 5 MB and say what they leave out"
   const std::string page = plan_page(d);
   CHECK(page.size() < 5'000'000);
   CHECK_THAT(page, contains("too narrow to be drawn one by one"));
-  CHECK_THAT(page, contains("Drawn are 48 of 65,536 tiles"));
+  CHECK_THAT(page, contains("Shown are 48 of 65,536 tiles"));
   CHECK(plan_svg(d).size() < 5'000'000);
 }
 
