@@ -1,0 +1,228 @@
+"""Judge AITER's MLA commit by commit: when did a test begin to fail, or to pass?
+
+    python -m mla_testbed.aiter_history --aiter DIR v0.1.19..HEAD
+    python -m mla_testbed.aiter_history --aiter DIR --bisect mla_persistent v0.1.19..HEAD
+
+DIR is a git clone of AITER with its history. Of each commit that changed the MLA's sources, code
+objects, Python or tests, these are taken out of git, and the suite's tests run over them with
+AITER's own modules. What the same files came to once is kept. --bisect runs one test and halves the
+list instead: it prints the first commit whose verdict is not that of A.
+
+Exit code: 0, 1 where a verdict changed for the worse (or --bisect found a commit), 2 for wrong
+options, 3 where something is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Sequence
+
+from . import __version__
+from .aiter.own import cache
+from .aiter.suite import ledger, runner
+from .aiter.suite.tests import TESTS, AiterTest
+
+USAGE, ENVIRONMENT = 2, 3
+#: What decides about the MLA, below AITER's root; what a commit lacks is left out.
+PATHS = ("aiter", "csrc", "op_tests", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla")
+#: A commit that changes none of these is judged as the one before it.
+WATCHED = ("aiter/mla.py", "aiter/ops/attention.py", "aiter/jit", "csrc/kernels/mla",
+           "csrc/py_itfs_cu/asm_mla.cu", "csrc/include", "op_tests/test_mla_persistent.py",
+           "op_tests/test_mla_reduce.py", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla")
+_WORSE = (runner.FAIL, runner.INCONCLUSIVE)
+
+
+class HistoryError(RuntimeError):
+    """git cannot answer; the text says what was asked."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Commit:
+    """One of the range. key: the same for commits whose watched files are the same."""
+
+    id: str
+    date: str
+    title: str
+    key: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """Of one test over one commit."""
+
+    verdict: str
+    reason: str
+
+
+Judge = Callable[[Commit, AiterTest], Verdict]
+
+
+def git(clone: pathlib.Path, *words: str) -> str:
+    """What git prints. HistoryError: it fails."""
+    done = subprocess.run(["git", "-C", str(clone), *words], capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        raise HistoryError(f"git {' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def commits(clone: pathlib.Path, span: str) -> list[Commit]:
+    """A and the commits of A..B that changed a watched path, oldest first.
+
+    HistoryError: no range, or one that the clone does not have (it may be shallow)."""
+    first, dots, last = span.partition("..")
+    if not dots or not first:
+        raise HistoryError(f"'{span}' is no range of commits; expected A..B")
+    found = git(clone, "log", "--first-parent", "--reverse", "--format=%H%x09%cs%x09%s",
+                f"{first}..{last or 'HEAD'}", "--", *WATCHED).splitlines()
+    begin = git(clone, "log", "-1", "--format=%H%x09%cs%x09%s", first).splitlines()
+    out = []
+    for line in [*begin, *found]:
+        name, date, title = line.split("\t", 2)
+        out.append(Commit(name, date, title, _key(clone, name)))
+    return out
+
+
+def _key(clone: pathlib.Path, commit: str) -> str:
+    told = git(clone, "ls-tree", commit, *WATCHED)
+    return hashlib.sha256(told.encode()).hexdigest()[:24]
+
+
+def take_out(clone: pathlib.Path, commit: Commit, into: pathlib.Path) -> None:
+    """Writes what belongs to the MLA of a commit."""
+    there = [path for path in PATHS if git(clone, "ls-tree", commit.id, path)]
+    with subprocess.Popen(["git", "-C", str(clone), "archive", commit.id, *there],
+                          stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
+            archive.extractall(into, filter="data")
+    if process.returncode != 0:
+        raise HistoryError(f"git archive {commit.id} ended with {process.returncode}")
+
+
+class Suite:
+    """Runs the suite's tests over commits, and keeps what they came to."""
+
+    def __init__(self, clone: pathlib.Path, arch: str, timeout: float) -> None:
+        self._clone, self._arch, self._timeout = clone, arch, timeout
+        self._known = ledger.read()
+
+    def __call__(self, commit: Commit, test: AiterTest) -> Verdict:
+        """The verdict, from the cache if the same files were judged before."""
+        told = "\0".join((commit.key, test.name, self._arch, __version__, cache.stand_in()))
+        kept = cache.directory() / "history" / hashlib.sha256(told.encode()).hexdigest()
+        try:
+            return Verdict(**json.loads(kept.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            pass
+        with tempfile.TemporaryDirectory(prefix="mla-testbed-history-") as folder:
+            tree = pathlib.Path(folder)
+            take_out(self._clone, commit, tree)
+            outcome = runner.run(test, runner.Plan(
+                tree, self._arch, "aiter", False, self._timeout, modules="own"), self._known)
+        reason = " ".join(outcome.reason.split())
+        found = Verdict(outcome.verdict, reason)
+        if "Timeout" not in reason and "seconds" not in reason:  # may end in time elsewhere
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            beside = kept.with_suffix(f".{os.getpid()}")
+            beside.write_text(json.dumps(dataclasses.asdict(found)), encoding="utf-8")
+            os.replace(beside, kept)
+        return found
+
+
+def walk(found: Sequence[Commit], tests: Sequence[AiterTest], judge: Judge,
+         say: Callable[[str], None]) -> int:
+    """Judges all commits and says what changed; the number of changes for the worse."""
+    worse = 0
+    before: dict[str, Verdict] = {}
+    for commit in found:
+        say(f"{commit.id[:10]} {commit.date} {commit.title[:70]}")
+        for test in tests:
+            verdict = judge(commit, test)
+            last = before.get(test.name)
+            changed = last is not None and last.verdict != verdict.verdict
+            mark = f"  <- was {last.verdict}" if changed and last is not None else ""
+            say(f"  {test.name:<24} {verdict.verdict:<15} {verdict.reason[:100]}{mark}")
+            worse += changed and verdict.verdict in _WORSE
+            before[test.name] = verdict
+    return worse
+
+
+def bisect(found: Sequence[Commit], test: AiterTest, judge: Judge,
+           say: Callable[[str], None]) -> Commit | None:
+    """The first commit whose verdict is not that of the first one; None if the last has it too."""
+    good, bad = 0, len(found) - 1
+    as_first = judge(found[0], test).verdict
+    say(f"{found[0].id[:10]} {as_first}")
+    if judge(found[bad], test).verdict == as_first:
+        return None
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        verdict = judge(found[middle], test).verdict
+        say(f"{found[middle].id[:10]} {verdict}")
+        good, bad = (middle, bad) if verdict == as_first else (good, middle)
+    return found[bad]
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(
+        prog="python -m mla_testbed.aiter_history", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("span", metavar="A..B", help="commits, tags or branches of the clone")
+    made.add_argument("--aiter", metavar="DIR", default=os.environ.get("AITER_SRC"),
+                      help="a git clone of AITER (AITER_SRC)")
+    made.add_argument("--arch", default="gfx942", choices=("gfx942", "gfx950"))
+    made.add_argument("--test", action="append", metavar="NAME",
+                      help="of aiter_suite --list; default: mla_persistent and mla_reduce")
+    made.add_argument("--bisect", metavar="NAME", help="find the commit that changed this test")
+    made.add_argument("--timeout", type=float, default=1500, metavar="S",
+                      help="seconds of one test, with what is compiled for it")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    options = parser().parse_args(arguments)
+    names = [options.bisect] if options.bisect else options.test or ["mla_persistent", "mla_reduce"]
+    tests = [test for test in TESTS if test.name in names]
+    if len(tests) != len(set(names)):
+        print(f"aiter_history: no test among {', '.join(names)}; python -m mla_testbed.aiter_suite "
+              "--list has them", file=sys.stderr)
+        return USAGE
+    if options.aiter is None:
+        print("aiter_history: --aiter or AITER_SRC names a git clone of AITER", file=sys.stderr)
+        return ENVIRONMENT
+    clone = pathlib.Path(options.aiter)
+    try:
+        found = commits(clone, options.span)
+        judge = Suite(clone, options.arch, options.timeout)
+        say = _say
+        if not options.bisect:
+            return 1 if walk(found, tests, judge, say) else 0
+        first = bisect(found, tests[0], judge, say)
+    except HistoryError as e:
+        print(f"aiter_history: {e}", file=sys.stderr)
+        return ENVIRONMENT
+    if first is None:
+        print(f"aiter_history: {tests[0].name} has one verdict at both ends", file=sys.stderr)
+        return 0
+    print(f"first changed: {first.id} {first.date} {first.title}")
+    return 1
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
