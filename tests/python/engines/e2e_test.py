@@ -89,10 +89,10 @@ def test_an_echo_draft_computes_what_its_target_does():
 
 
 def test_prompts_keep_their_margin_in_every_step(small):
-    made, asked = small
-    reference = Reference(made)
-    assert len(asked.prompts) == SMALL.requests
-    assert max(map(len, asked.prompts)) == SMALL.longest
+    made, scenario = small[0], SMALL.changed(tokens=12, requests=3)
+    reference, asked = Reference(made), prompts.ask(scenario, made)
+    assert len(asked.prompts) == scenario.requests
+    assert max(map(len, asked.prompts)) == scenario.longest
     for prompt, expected in zip(asked.prompts, asked.expected, strict=True):
         logits = reference.logits([*prompt, *expected])[len(prompt) - 1:-1]
         assert logits.argmax(-1).tolist() == expected

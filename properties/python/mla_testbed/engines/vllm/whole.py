@@ -76,7 +76,7 @@ class Whole:
         self._engine = LLM(
             model=str(folder), skip_tokenizer_init=True, dtype="bfloat16",
             enforce_eager=not s.graphs, max_model_len=-(-longest // 64) * 64, block_size=s.block,
-            num_gpu_blocks_override=-(-_TOKENS // s.block), max_num_seqs=max(s.requests, 2),
+            num_gpu_blocks_override=-(-_TOKENS // s.block), max_num_seqs=_room(s),
             max_num_batched_tokens=max(s.chunk, s.requests * (s.draft + 1)) if s.chunk
             else max(512, s.requests * s.longest),
             enable_chunked_prefill=True, enable_prefix_caching=bool(s.prefix), seed=s.seed,
@@ -121,5 +121,9 @@ class Whole:
 def _sizes(scenario: Scenario) -> list[int]:
     """Rows of captured steps: some batches are padded."""
     rows = scenario.draft + 1
-    counts = {1, 2, 4, 8, 16, 32} | {scenario.requests}
-    return sorted(rows * count for count in counts if count <= max(scenario.requests, 2))
+    return [rows * (1 << power) for power in range(_room(scenario).bit_length())]
+
+
+def _room(scenario: Scenario) -> int:
+    """Most requests of a step: a power of two, so that other numbers are padded in graphs."""
+    return 1 << max(scenario.requests - 1, 1).bit_length()
