@@ -10,6 +10,7 @@
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
+#include "hip_backend/gfx_emulator/run/end_by_signal.hpp"
 #include "hip_backend/hip_runtime/launch.hpp"
 #include "hip_backend/hip_runtime/print.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
@@ -56,6 +57,7 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
     return fault(hipErrorInvalidDeviceFunction, say(function.name, ": ", code.error().message));
   if (const auto error = prepare_printing(**code))
     return fault(hipErrorOutOfMemory, function.name + ": " + error->message);
+  const gfx::EndBySignal signals(gfx::Interrupts::are_the_programs);
   const auto report = gfx::run(**code,
                                {.kernel = function.name,
                                 .grid = {grid.x, grid.y, grid.z},
@@ -68,7 +70,10 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
   std::fputs(printed.text.c_str(), stdout);
   for (const std::string& assertion : printed.assertions)
     r.launched.faults.push_back(function.name + ": " + assertion);
-  if (!report) return fault(hipErrorInvalidValue, function.name + ": " + report.error().message);
+  if (!report) {
+    signals.end_process(report.error().message);
+    return fault(hipErrorInvalidValue, function.name + ": " + report.error().message);
+  }
   ++r.launched.launches;
   r.launched.instructions += report->statistics.instructions;
   for (const gfx::Event& event : report->findings) r.launched.findings.push_back(event.line());
