@@ -40,6 +40,7 @@ void run_grid(Launch& launch, GlobalRaces* races) {
       worker.run(launch, {static_cast<std::uint32_t>(index % grid[0]),
                           static_cast<std::uint32_t>(index / grid[0] % grid[1]),
                           static_cast<std::uint32_t>(index / grid[0] / grid[1])});
+      if (launch.progress) launch.progress->add(0, 1);
     }
     HostFloat::set(before);
     const std::lock_guard lock(launch.mutex);
@@ -55,10 +56,18 @@ Result<LaunchReport> run(const CodeObject& object, const LaunchRequest& request,
   if (auto error = start_launch(object, request, memory, launch)) return *error;
   std::unique_ptr<GlobalRaces> races;
   if (request.options.checks.global_races) races = std::make_unique<GlobalRaces>();
+  if (request.options.progress) {
+    const auto& grid = request.grid;
+    launch.progress = std::make_unique<LaunchProgress>(request.kernel,
+                                                       std::uint64_t{grid[0]} * grid[1] * grid[2]);
+  }
   run_grid(launch, races.get());
-  if (!launch.interrupted_at.empty()) {
-    return Error{ErrorCode::fault,
-                 "kernel '" + request.kernel + "' was interrupted: " + launch.interrupted_at};
+  launch.progress.reset();
+  if (!launch.interrupted.empty() && launch.report.faults.empty()) {
+    std::string text = "kernel '" + request.kernel + "' was interrupted: ";
+    for (const auto& [id, at] : launch.interrupted)
+      text += (id == launch.interrupted.begin()->first ? "" : "; ") + at;
+    return Error{ErrorCode::fault, std::move(text)};
   }
   for (std::size_t k = 0; k < launch.report.statistics.by_class.size(); ++k) {
     launch.report.statistics.instructions += launch.report.statistics.by_class[k];

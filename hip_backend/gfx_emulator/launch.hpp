@@ -3,7 +3,7 @@
 // run() returns an error for a request that cannot start (no such kernel, a block that is too
 // large, too much LDS). What goes wrong while the kernel runs is a Fault in the report: the launch
 // ends early, and memory is left as it was at that moment. A launch that an interrupt ends
-// (run/interrupt.hpp) is an error that says where it was.
+// (run/interrupt.hpp) is an error that says where the waves were.
 #pragma once
 
 #include "core/result.hpp"

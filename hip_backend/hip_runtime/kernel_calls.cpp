@@ -10,6 +10,7 @@
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
+#include "hip_backend/gfx_emulator/run/end_by_signal.hpp"
 #include "hip_backend/hip_runtime/launch.hpp"
 #include "hip_backend/hip_runtime/print.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
@@ -62,6 +63,7 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
   // Compilers widen scalar loads past the last argument, which a GPU's memory for arguments allows.
   std::vector<std::byte> arguments(kernarg.begin(), kernarg.end());
   arguments.resize((kernarg.size() + kArgumentLine - 1) / kArgumentLine * kArgumentLine);
+  const gfx::EndBySignal signals(gfx::Interrupts::are_the_programs);
   const auto report = gfx::run(**code,
                                {.kernel = function.name,
                                 .grid = {grid.x, grid.y, grid.z},
@@ -74,7 +76,10 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
   std::fputs(printed.text.c_str(), stdout);
   for (const std::string& assertion : printed.assertions)
     r.launched.faults.push_back(function.name + ": " + assertion);
-  if (!report) return fault(hipErrorInvalidValue, function.name + ": " + report.error().message);
+  if (!report) {
+    signals.end_process(report.error().message);
+    return fault(hipErrorInvalidValue, function.name + ": " + report.error().message);
+  }
   ++r.launched.launches;
   r.launched.instructions += report->statistics.instructions;
   for (const gfx::Event& event : report->findings) r.launched.findings.push_back(event.line());

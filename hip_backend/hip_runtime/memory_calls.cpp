@@ -16,7 +16,10 @@ hipError_t allocate(void** pointer, std::size_t bytes) {
   *pointer = nullptr;
   if (bytes > free_memory()) return keep(hipErrorOutOfMemory);
   try {
-    const auto range = runtime().memory.allocate(bytes, allocated);
+    gfx::Memory& memory = runtime().memory;
+    const bool fresh = runtime().device.options.checks.uninitialised;
+    const auto range =
+        fresh ? memory.allocate_fresh(bytes, allocated) : memory.allocate(bytes, allocated);
     if (!range) return keep(hipErrorOutOfMemory);
     *pointer = range->data();
   } catch (const std::bad_alloc&) {

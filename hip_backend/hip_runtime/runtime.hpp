@@ -19,7 +19,8 @@ struct Device {
       0;  // compute units, as hipGetDeviceProperties says them; 0: 304 of gfx942, 256 of 950
   gfx::RunOptions options = {};
 };
-// What programs see from now on. The architecture is that of the code object in the program.
+// What programs see from now on, whatever the environment says. The architecture is that of the
+// code object in the program.
 void set_device(const Device& device);
 
 [[nodiscard]] gfx::Memory& memory();

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "core/say.hpp"
+#include "hip_backend/gfx_emulator/report/progress.hpp"
+#include "hip_backend/gfx_emulator/run/instruction_limit.hpp"
 
 namespace mla::hip_runtime {
 
@@ -18,6 +20,10 @@ constexpr int most_units = 1024;
 Runtime::Runtime() {
   const char* const checks = std::getenv("MLA_HIP_CHECKS");
   if (checks != nullptr && *checks != '\0') device.options.checks = gfx::every_check;
+  const auto limit = gfx::usual_instruction_limit();
+  if (!limit) launched.faults.push_back(limit.error().message);
+  device.options.instruction_limit = limit ? *limit : gfx::most_instructions;
+  device.options.progress = gfx::progress_wanted();
   if (const char* const units = std::getenv("MLA_TESTBED_UNITS")) {
     const auto [end, error] = std::from_chars(units, units + std::strlen(units), device.units);
     if (error != std::errc{} || *end != '\0' || device.units < 1 || device.units > most_units) {

@@ -36,7 +36,7 @@ struct Configuration {
 };
 
 struct Runtime {
-  Runtime();   // with every check if MLA_HIP_CHECKS is set, for MLA_TESTBED_ARCH and _UNITS
+  Runtime();   // with every check if MLA_HIP_CHECKS is set, for MLA_TESTBED_ARCH, _UNITS and limits
   ~Runtime();  // says on stderr what take_launched() was not asked for
   std::vector<std::unique_ptr<Unit>> units;  // that the program registered
   std::vector<std::unique_ptr<Module>> modules;

@@ -39,10 +39,15 @@ struct CheckWord {
   bool gfx::Checks::* member;
 };
 constexpr CheckWord kChecks[] = {
-    {"waits", &gfx::Checks::waits},          {"lds", &gfx::Checks::lds_races},
-    {"global", &gfx::Checks::global_races},  {"uninitialised", &gfx::Checks::uninitialised},
-    {"barriers", &gfx::Checks::barriers},    {"dropped", &gfx::Checks::dropped},
+    {"waits", &gfx::Checks::waits},
+    {"lds", &gfx::Checks::lds_races},
+    {"global", &gfx::Checks::global_races},
+    {"uninitialised", &gfx::Checks::uninitialised},
+    {"barriers", &gfx::Checks::barriers},
+    {"dropped", &gfx::Checks::dropped},
     {"banks", &gfx::Checks::bank_conflicts},
+    {"lanes", &gfx::Checks::lanes},
+    {"same-barrier", &gfx::Checks::same_barrier},
 };
 
 Result<gfx::Checks> read_checks(const std::string& text) {

@@ -2,9 +2,11 @@
 #include <algorithm>
 
 #include "core/say.hpp"
+#include "hip_backend/gfx_emulator/report/progress.hpp"
+#include "hip_backend/gfx_emulator/run/end_by_signal.hpp"
+#include "hip_backend/gfx_emulator/run/instruction_limit.hpp"
 #include "properties/c_api/border.hpp"
 #include "properties/c_api/gfx_fence.hpp"
-#include "properties/c_api/gfx_interrupt.hpp"
 #include "properties/c_api/gfx_objects.hpp"
 
 namespace mla::c_api {
@@ -58,15 +60,16 @@ Outcome refuse(const mla_gfx_launch& launch) {
   if (launch.order > MLA_GFX_RANDOM) {
     return usage(say("field 'order' is ", static_cast<int>(launch.order), "; expected 0 to 2"));
   }
-  constexpr uint32_t known =
-      MLA_GFX_CHECK_ALL | MLA_GFX_CHECK_BANK_CONFLICTS | MLA_GFX_CHECK_DROPPED;
+  constexpr uint32_t known = MLA_GFX_CHECK_ALL | MLA_GFX_CHECK_BANK_CONFLICTS |
+                             MLA_GFX_CHECK_DROPPED | MLA_GFX_CHECK_LANES |
+                             MLA_GFX_CHECK_SAME_BARRIER;
   if ((launch.checks & ~known) != 0) {
     return usage(say("field 'checks' is ", launch.checks, "; expected a sum of MLA_GFX_CHECK_*"));
   }
   return std::nullopt;
 }
 
-gfx::RunOptions options_of(const mla_gfx_launch& launch) {
+Result<gfx::RunOptions> options_of(const mla_gfx_launch& launch) {
   gfx::RunOptions options;
   options.schedule = {
       .slice = launch.slice, .order = static_cast<gfx::Order>(launch.order), .seed = launch.seed};
@@ -75,15 +78,26 @@ gfx::RunOptions options_of(const mla_gfx_launch& launch) {
   options.checks.uninitialised = (launch.checks & MLA_GFX_CHECK_UNINITIALISED) != 0;
   options.checks.bank_conflicts = (launch.checks & MLA_GFX_CHECK_BANK_CONFLICTS) != 0;
   options.checks.dropped = (launch.checks & MLA_GFX_CHECK_DROPPED) != 0;
+  options.checks.lanes = (launch.checks & MLA_GFX_CHECK_LANES) != 0;
+  options.checks.same_barrier = (launch.checks & MLA_GFX_CHECK_SAME_BARRIER) != 0;
   options.fault_limit = std::max(1U, launch.fault_limit);
   options.instruction_limit = launch.instruction_limit;
+  if (launch.instruction_limit == MLA_GFX_USUAL_LIMIT) {
+    const auto usual = gfx::usual_instruction_limit();
+    if (!usual) return usual.error();
+    options.instruction_limit = *usual;
+  }
   options.threads = launch.threads;
+  options.progress = gfx::progress_wanted();
   return options;
 }
 
 Outcome launch_on(const mla_gfx_device& device, const mla_gfx_module& module,
-                  const mla_gfx_launch& launch, mla_gfx_report** report) {
+                  const mla_gfx_launch& launch, gfx::Interrupts interrupts,
+                  mla_gfx_report** report) {
   if (auto refused = refuse(launch)) return refused;
+  const auto options = options_of(launch);
+  if (!options) return failure_of(options.error());
   const gfx::Kernel* const kernel = module.object.kernel(launch.kernel);
   if (kernel == nullptr) {
     return usage(say("the code object has no kernel '", launch.kernel, "'"));
@@ -99,14 +113,29 @@ Outcome launch_on(const mla_gfx_device& device, const mla_gfx_module& module,
                                       .block = {launch.block[0], launch.block[1], launch.block[2]},
                                       .kernarg = kernarg,
                                       .dynamic_lds = launch.dynamic_lds,
-                                      .options = options_of(launch)};
+                                      .options = *options};
+  const gfx::EndBySignal signals(interrupts);
   auto done = gfx::run(module.object, request, memory);
-  if (!done) return failure_of(done.error());
+  if (!done) {
+    signals.end_process(done.error().message);
+    return failure_of(done.error());
+  }
   copies.copy_back();
   copies.restore_addresses(done->faults);
   copies.restore_addresses(done->findings);
   *report = std::make_unique<mla_gfx_report>(make_report(std::move(*done))).release();
   return std::nullopt;
+}
+
+int run_with(gfx::Interrupts interrupts, mla_gfx_device* device, const mla_gfx_module* module,
+             const mla_gfx_launch* launch, mla_gfx_report** report) {
+  return at_border([&]() -> Outcome {
+    if (device == nullptr || module == nullptr || launch == nullptr || report == nullptr) {
+      return usage("parameter 'device', 'module', 'launch' or 'report' is NULL");
+    }
+    *report = nullptr;
+    return launch_on(*device, *module, *launch, interrupts, report);
+  });
 }
 
 }  // namespace
@@ -120,22 +149,17 @@ void mla_gfx_launch_defaults(mla_gfx_launch* launch) {
   std::fill_n(launch->grid, 3, 1U);
   std::fill_n(launch->block, 3, 1U);
   launch->slice = 4;
+  launch->instruction_limit = MLA_GFX_USUAL_LIMIT;
 }
 
 int mla_gfx_run(mla_gfx_device* device, const mla_gfx_module* module, const mla_gfx_launch* launch,
                 mla_gfx_report** report) {
-  return mla::c_api::at_border([&]() -> std::optional<mla::c_api::Failure> {
-    if (device == nullptr || module == nullptr || launch == nullptr || report == nullptr) {
-      return mla::c_api::usage("parameter 'device', 'module', 'launch' or 'report' is NULL");
-    }
-    *report = nullptr;
-    return mla::c_api::launch_on(*device, *module, *launch, report);
-  });
+  return mla::c_api::run_with(mla::gfx::Interrupts::are_the_programs, device, module, launch,
+                              report);
 }
 
 int mla_gfx_run_interruptibly(mla_gfx_device* device, const mla_gfx_module* module,
                               const mla_gfx_launch* launch, mla_gfx_report** report) {
-  const mla::c_api::EndOnInterrupt guard;
-  return mla_gfx_run(device, module, launch, report);
+  return mla::c_api::run_with(mla::gfx::Interrupts::end_too, device, module, launch, report);
 }
 }

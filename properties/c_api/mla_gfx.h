@@ -101,6 +101,8 @@ enum {
   MLA_GFX_CHECK_BANK_CONFLICTS = 8, /* counted in the statistics */
   MLA_GFX_CHECK_DROPPED = 16,       /* buffer accesses past the records, which hardware drops,
                                        other than at the offset 0x80000000 that masks a lane */
+  MLA_GFX_CHECK_LANES = 32,         /* shuffles and barriers that lanes are missing from */
+  MLA_GFX_CHECK_SAME_BARRIER = 64,  /* waves that wait for each other at different barriers */
   MLA_GFX_CHECK_ALL = 7             /* those that hold for every correct kernel */
 };
 
@@ -109,6 +111,9 @@ typedef enum mla_gfx_order {
   MLA_GFX_REVERSE = 1,
   MLA_GFX_RANDOM = 2
 } mla_gfx_order;
+
+/* What MLA_TESTBED_INSTRUCTION_LIMIT says, else 1000000000. */
+#define MLA_GFX_USUAL_LIMIT UINT64_MAX
 
 typedef struct mla_gfx_launch {
   uint32_t checks; /* MLA_GFX_CHECK_*, or'ed */
@@ -121,7 +126,7 @@ typedef struct mla_gfx_launch {
   uint64_t range_count;
   uint32_t dynamic_lds;
   uint32_t fault_limit;       /* the launch ends after so many; 0: 1 */
-  uint64_t instruction_limit; /* for each wave; 0: none */
+  uint64_t instruction_limit; /* for each wave; 0: none; or MLA_GFX_USUAL_LIMIT */
   uint32_t slice;             /* instructions of a wave before the next one; 0: to the barrier */
   mla_gfx_order order;        /* of the waves */
   uint64_t seed;              /* MLA_GFX_RANDOM only */
@@ -133,14 +138,15 @@ typedef struct mla_gfx_launch {
   uint64_t fence;
 } mla_gfx_launch;
 
-/* grid and block 1, the rest 0, except a slice of 4 instructions. */
+/* grid and block 1, a slice of 4 instructions, MLA_GFX_USUAL_LIMIT, the rest 0. */
 MLA_TESTBED_API void mla_gfx_launch_defaults(mla_gfx_launch* launch);
-/* Fails where the launch cannot start. What goes wrong while it runs is in the report. */
+/* Fails where the launch cannot start. What goes wrong while it runs is in the report. SIGINT and
+ * SIGTERM end the launch, write where it was to stderr, and end the process, unless the program
+ * handles or ignores them. */
 MLA_TESTBED_API int mla_gfx_run(mla_gfx_device* device, const mla_gfx_module* module,
                                 const mla_gfx_launch* launch, mla_gfx_report** report);
-/* The same, and SIGINT ends it: the program's handler is called as ever, the launch fails with
- * MLA_FAULT and says where it was. All launches that run this way end together. A program without a
- * handler of SIGINT ends by it, with either function. */
+/* The same, and a SIGINT that the program handles ends it too: the handler is called as ever, the
+ * launch fails with MLA_FAULT and says where it was. All launches of the process end together. */
 MLA_TESTBED_API int mla_gfx_run_interruptibly(mla_gfx_device* device, const mla_gfx_module* module,
                                               const mla_gfx_launch* launch,
                                               mla_gfx_report** report);

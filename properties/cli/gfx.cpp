@@ -39,7 +39,8 @@ constexpr const char* kGfxRunFooter = R"(
   {"buffer": "u8", "file": "in.bin"}
 Types: i8 to i64, u8 to u64, f16, bf16, f32, f64. Files are little-endian elements without a header,
 beside the JSON file. "offset" places an argument by hand. Hidden arguments are filled in.
-Ctrl-C ends a kernel that does not end, and says where it was; so does --limit.
+Ctrl-C ends a kernel that does not end, and says where it was; so does --limit. A launch above two
+seconds shows its progress on a terminal, or where MLA_TESTBED_PROGRESS is 1.
 Exit: 0 it ran, 1 it had a fault or a finding, 2 wrong input, 3 no such file, 4 interrupted, 10 refused.
 
 Examples:
@@ -93,7 +94,9 @@ void add_gfx(Command& app, ExitCode& exit) {
   run.add_option("--args", o->arguments, "A JSON file with the arguments").required();
   run.add_option("--dynamic-lds", o->dynamic_lds, "Bytes of LDS beside the kernel's own")
       .show_default();
-  run.add_option("--limit", o->limit, "Instructions of a wave; 0: no limit").show_default();
+  run.add_option("--limit", o->limit,
+                 "Instructions of a wave; 0: no limit. Without it MLA_TESTBED_INSTRUCTION_LIMIT,\n"
+                 "else 1000000000");
   add_emulation_options(run, o->emulation);
   add_profile_options(run, o->profile);
   run.footer(kGfxRunFooter);

@@ -23,7 +23,8 @@ struct GfxOptions {
   bool sarif = false;  // of check
   // run
   std::string grid = "1", block, arguments;
-  std::string dynamic_lds = "0", limit = "0";
+  std::string dynamic_lds = "0";
+  std::string limit;  // empty: that of the environment
   app::EmulationChoice emulation;
   ProfileOptions profile;
 };

@@ -1,6 +1,8 @@
 // `mla-testbed gfx run`: one launch of one kernel of any code object, and what it left in memory.
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/launch.hpp"
+#include "hip_backend/gfx_emulator/report/progress.hpp"
+#include "hip_backend/gfx_emulator/run/instruction_limit.hpp"
 #include "properties/app/gfx.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/device_options.hpp"
@@ -15,6 +17,13 @@ namespace {
 
 using prop::ExitCode;
 
+Result<std::uint64_t> limit_of(const std::string& option) {
+  if (option.empty()) return gfx::usual_instruction_limit();
+  const auto limit = parse_count("--limit", option);
+  if (!limit) return limit.error();
+  return static_cast<std::uint64_t>(*limit);
+}
+
 Result<gfx::LaunchRequest> request_of(const GfxOptions& o, const gfx::CodeObject& object,
                                       const gfx::Kernel& kernel,
                                       const app::GfxArguments& arguments) {
@@ -27,7 +36,7 @@ Result<gfx::LaunchRequest> request_of(const GfxOptions& o, const gfx::CodeObject
   if (*lds > 1 << 20)
     return Error{ErrorCode::usage,
                  "--dynamic-lds is " + o.dynamic_lds + "; expected at most 1048576"};
-  const auto limit = parse_count("--limit", o.limit);
+  const auto limit = limit_of(o.limit);
   if (!limit) return limit.error();
   const std::string device =
       object.arch() == gfx::Arch::gfx942 ? "emulated:gfx942" : "emulated:gfx950";
@@ -40,7 +49,8 @@ Result<gfx::LaunchRequest> request_of(const GfxOptions& o, const gfx::CodeObject
   request.dynamic_lds = static_cast<std::uint32_t>(*lds);
   request.kernarg = arguments.kernarg;
   request.options = *run;
-  request.options.instruction_limit = static_cast<std::uint64_t>(*limit);
+  request.options.instruction_limit = *limit;
+  request.options.progress = gfx::progress_wanted();
   return request;
 }
 

@@ -1,7 +1,11 @@
 // Owns: what all workgroups of one launch share while they run.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -9,6 +13,7 @@
 #include "hip_backend/gfx_emulator/exec/options.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 #include "hip_backend/gfx_emulator/object/code_object.hpp"
+#include "hip_backend/gfx_emulator/report/progress.hpp"
 
 namespace mla::gfx {
 
@@ -24,7 +29,8 @@ struct Launch {
   std::mutex mutex;  // guards the report and what is below
   std::array<std::uint64_t, Group::most_operations> executed = {};  // by operation
   std::vector<InstructionCount> counts;  // by index of the instruction, if a profile is asked for
-  std::string interrupted_at;  // where the first wave was that an interrupt ended; empty: none
+  std::map<std::array<std::uint32_t, 3>, std::string> interrupted;  // workgroups, where they were
+  std::unique_ptr<LaunchProgress> progress;                         // null: not asked for
   LaunchReport report;
 };
 

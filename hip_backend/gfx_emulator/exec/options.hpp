@@ -41,15 +41,17 @@ struct Checks {
   bool lds_races = false;       // waves that touch the same byte of LDS between two barriers
   bool global_races = false;    // the same in global memory, for all waves of the launch
   bool global_notes = false;    // global races are notes, not findings
-  bool uninitialised = false;   // registers and LDS read before written
+  bool uninitialised = false;   // registers, LDS and fresh memory (Range) read before written
   bool barriers = true;         // waves that end or wait while others never arrive
+  bool lanes = false;           // shuffles and barriers from which lanes of the wave are missing
+  bool same_barrier = false;    // waves that wait for each other at different instructions
   bool bank_conflicts = false;  // counts them in the statistics
   // Buffer accesses past the number of records, which hardware drops, except with masked_offset:
   // that is how Triton's compiler masks a lane. Others may rely on the drop.
   bool dropped = false;
   static constexpr std::uint32_t masked_offset = 0x80000000;
   [[nodiscard]] bool any_per_instruction() const {
-    return waits || lds_races || global_races || uninitialised;
+    return waits || lds_races || global_races || uninitialised || lanes;
   }
 };
 // The checks that find mistakes of any kernel. `dropped` is not among them: to drop is the
@@ -64,12 +66,13 @@ struct RunOptions {
   MfmaMode mfma = MfmaMode::fast;
   std::uint32_t fault_limit = 1;             // the launch ends after so many
   std::uint32_t finding_limit = 64;          // further findings are counted, not kept
-  std::uint64_t instruction_limit = 0;       // for each wave; 0: none
+  std::uint64_t instruction_limit = 0;       // for each wave; 0: none (run/instruction_limit.hpp)
   std::uint32_t dynamic_stack_size = 16384;  // bytes a lane, for kernels that ask for it
   // What only a report is for; both with memory that answers early.
   bool profile = false;                                    // LaunchReport::profile
   std::optional<std::array<std::uint32_t, 3>> trace = {};  // of this workgroup
   int threads = 0;                                         // host threads; 0: OpenMP's choice
+  bool progress = false;  // of a launch that takes long, on stderr (report/progress.hpp)
 };
 
 struct LaunchRequest {

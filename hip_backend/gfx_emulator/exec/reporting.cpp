@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
@@ -17,7 +18,7 @@ constexpr std::uint64_t null_page = 4096;
 bool is_access(Problem problem) {
   return problem == Problem::out_of_bounds || problem == Problem::read_only ||
          problem == Problem::misaligned || problem == Problem::hidden_out_of_bounds ||
-         problem == Problem::global_race;
+         problem == Problem::global_race || problem == Problem::uninitialised_memory;
 }
 
 Event event_of(const Wave& w, const Inst& inst, Problem problem, int lane, std::uint64_t address,
@@ -46,6 +47,53 @@ Event event_of(const Wave& w, const Inst& inst, Problem problem, int lane, std::
   return event;
 }
 
+// Where one or more waves of a workgroup are.
+struct Position {
+  std::string where;
+  std::vector<std::uint32_t> waves;
+  std::uint64_t least, most;  // instructions that they executed
+  [[nodiscard]] std::string text() const {
+    std::string out = waves.size() == 1 ? "wave" : "waves";
+    for (const std::uint32_t wave : waves)
+      out += (wave == waves.front() ? " " : ",") + std::to_string(wave);
+    out += " had executed " + std::to_string(least);
+    if (most != least) out += " to " + std::to_string(most);
+    return out + " instructions and " + where;
+  }
+};
+
+Position position_of(const Wave& w) {
+  const CodeObject& object = *w.group->launch->object;
+  const bool waits = w.state == WaveState::at_barrier;
+  const Inst& inst = w.code[waits ? w.next - 1 : w.next];
+  std::string where = say(waits ? "waited at " : "stood at ", object.place(inst.at), " `",
+                          disassemble(object.operations(), inst), "`");
+  if (const auto source = object.source(inst.at)) where += " (" + source->full_text() + ")";
+  return {std::move(where), {w.number}, w.executed, w.executed};
+}
+
+// Waves that are at one place together, in the order of the first of each.
+std::string positions(const Group& group) {
+  std::vector<Position> all;
+  for (const Wave* const wave : group.waves) {
+    if (wave->state == WaveState::ended) continue;
+    Position one = position_of(*wave);
+    const auto same = [&](const Position& p) { return p.where == one.where; };
+    const auto found = std::find_if(all.begin(), all.end(), same);
+    if (found == all.end()) {
+      all.push_back(std::move(one));
+      continue;
+    }
+    found->waves.push_back(wave->number);
+    found->least = std::min(found->least, wave->executed);
+    found->most = std::max(found->most, wave->executed);
+  }
+  const auto& id = group.id;
+  std::string out = say("workgroup (", id[0], ",", id[1], ",", id[2], ") ");
+  for (const Position& one : all) out += (&one == all.data() ? "" : ", ") + one.text();
+  return out;
+}
+
 }  // namespace
 
 void report_fault(Wave& w, const Inst& inst, Problem problem, int lane, std::uint64_t address,
@@ -62,18 +110,12 @@ void report_fault(Wave& w, const Inst& inst, Problem problem, int lane, std::uin
   }
 }
 
-void report_interrupt(Wave& w) {
-  Launch& launch = *w.group->launch;
-  const CodeObject& object = *launch.object;
-  const Inst& inst = w.code[w.next];
-  const auto& id = w.group->id;
-  std::string at = say("workgroup (", id[0], ",", id[1], ",", id[2], ") wave ", w.number,
-                       " had executed ", w.executed, " instructions and stood at ",
-                       object.place(inst.at), " `", disassemble(object.operations(), inst), "`");
+void report_interrupt(Group& group) {
+  Launch& launch = *group.launch;
+  std::string at = positions(group);
   const std::lock_guard lock(launch.mutex);
-  if (launch.interrupted_at.empty()) launch.interrupted_at = std::move(at);
+  launch.interrupted.try_emplace(group.id, std::move(at));
   launch.stopped = true;
-  w.group->stopped = true;
 }
 
 void report_finding(Wave& w, const Inst& inst, Problem problem, int lane, std::uint64_t address,

@@ -14,8 +14,8 @@ namespace mla::gfx {
 void report_fault(Wave& wave, const Inst& inst, Problem problem, int lane, std::uint64_t address,
                   std::string text);
 
-// Ends the launch for an interrupt at the instruction that the wave would execute next.
-void report_interrupt(Wave& wave);
+// Ends the launch for an interrupt, at the instructions that the waves would execute next.
+void report_interrupt(Group& group);
 
 // A finding of the checks, kept once for each instruction and kind.
 struct Finding {

@@ -3,7 +3,7 @@
 namespace mla::gfx {
 namespace {
 
-constexpr unsigned lanes = 64;
+constexpr unsigned wave_lanes = 64;
 
 int source_of(int ctrl, unsigned lane) {
   const int l = static_cast<int>(lane), row = l & ~15, in_row = l & 15;
@@ -35,11 +35,11 @@ int source_of(int ctrl, unsigned lane) {
 
 // Source lanes of all controls of DPP, and which lanes have one.
 struct DppTable {
-  std::array<std::array<std::int8_t, lanes>, 512> source;
+  std::array<std::array<std::int8_t, wave_lanes>, 512> source;
   std::array<std::uint64_t, 512> valid{};
   DppTable() {
     for (unsigned ctrl = 0; ctrl < 512; ++ctrl) {
-      for (unsigned l = 0; l < lanes; ++l) {
+      for (unsigned l = 0; l < wave_lanes; ++l) {
         const int from = source_of(static_cast<int>(ctrl), l);
         source[ctrl][l] = static_cast<std::int8_t>(from);
         valid[ctrl] |= std::uint64_t{from >= 0} << l;
@@ -54,7 +54,7 @@ const DppTable& dpp_table() {
 
 }  // namespace
 
-const std::array<std::int8_t, lanes>& dpp_sources(std::uint16_t ctrl) {
+const std::array<std::int8_t, wave_lanes>& dpp_sources(std::uint16_t ctrl) {
   return dpp_table().source[ctrl];
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 using namespace traits;
 
-constexpr Row memory[] = {
+constexpr Row memory_table[] = {
     {0x10, "load_ubyte", {1, 2, 0, 0}},
     {0x11, "load_sbyte", {1, 2, 0, 0}},
     {0x12, "load_ushort", {1, 2, 0, 0}},
@@ -70,12 +70,12 @@ constexpr Row memory[] = {
     {0x7d, "load_lds_dwordx4", {0, 2, 0, 0}, to_lds | gfx950},
     {0x7e, "load_lds_dwordx3", {0, 2, 0, 0}, to_lds | gfx950},
 };
-static_assert(numbered_once(memory));
+static_assert(numbered_once(memory_table));
 
 }  // namespace
 
 std::span<const Row> memory_rows() {
-  return memory;
+  return memory_table;
 }
 
 }  // namespace mla::gfx

@@ -13,6 +13,7 @@ constexpr std::size_t alignment = 256;
 constexpr std::size_t fence = 4096;  // unregistered bytes on each side
 // From this size on a range maps one chunk again and again, and is not filled.
 constexpr std::size_t large = std::size_t{8} << 20, chunk = std::size_t{2} << 20;
+static_assert(chunk == fresh_period);
 
 std::uint64_t address_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
@@ -61,10 +62,13 @@ MaybeError Memory::add_read_only(std::span<const std::byte> bytes, std::string n
   return insert({address_of(bytes.data()), bytes.size(), Rights::read, std::move(name)});
 }
 
-std::shared_ptr<std::byte> Memory::mapped(std::size_t size, std::uint32_t word) {
+std::shared_ptr<std::byte> Memory::mapped(std::size_t size, Word word) {
   const auto [pattern, fresh] = patterns_.try_emplace(word, -1);
   if (fresh) {
-    const std::vector<std::uint32_t> words(chunk / sizeof word, word);
+    std::vector<std::uint32_t> words(chunk / sizeof(std::uint32_t), word.value_or(0));
+    // The range begins after the fence: pages are aligned as ranges are.
+    for (std::size_t k = 0; !word && k < words.size(); ++k)
+      words[k] = fresh_word(k * sizeof(std::uint32_t) + chunk - fence);
     const int file = ::memfd_create("device memory", MFD_CLOEXEC);
     if (file >= 0 && ::write(file, words.data(), chunk) == static_cast<ssize_t>(chunk))
       pattern->second = file;
@@ -86,22 +90,40 @@ std::shared_ptr<std::byte> Memory::mapped(std::size_t size, std::uint32_t word) 
 
 Result<std::span<std::byte>> Memory::allocate(std::size_t size, std::string name,
                                               std::uint32_t word) {
+  return allocate_with(size, std::move(name), word);
+}
+
+Result<std::span<std::byte>> Memory::allocate_fresh(std::size_t size, std::string name) {
+  return allocate_with(size, std::move(name), std::nullopt);
+}
+
+Result<std::span<std::byte>> Memory::allocate_with(std::size_t size, std::string name, Word word) {
   const std::lock_guard lock(mutex_);
   const std::size_t all = size + alignment + 2 * fence;
   std::shared_ptr<std::byte> bytes = size >= large ? mapped(all, word) : nullptr;
+  bool fill = false;  // with fresh words
   if (!bytes) {
     bytes = std::shared_ptr<std::byte>(new std::byte[all], std::default_delete<std::byte[]>());
     // Whole words from the first of the range on: its place is a multiple of four.
-    const auto spare = static_cast<std::size_t>(-address_of(bytes.get()) % sizeof word);
+    constexpr std::size_t step = sizeof(std::uint32_t);
+    const auto spare = static_cast<std::size_t>(-address_of(bytes.get()) % step);
     std::memset(bytes.get(), 0xa5, spare);
     auto* const words = reinterpret_cast<std::uint32_t*>(bytes.get() + spare);
-    std::fill_n(words, (all - spare) / sizeof word, word);
+    std::fill_n(words, (all - spare) / step, word.value_or(0xa5a5a5a5U));
+    fill = !word;
   }
   const std::uint64_t free = address_of(bytes.get()) + fence;
   std::byte* const base = bytes.get() + fence + (alignment - free % alignment) % alignment;
-  if (auto error = insert({address_of(base), size, Rights::read_write, std::move(name)})) {
+  if (auto error = insert({.base = address_of(base),
+                           .size = size,
+                           .rights = Rights::read_write,
+                           .name = std::move(name),
+                           .fresh = !word})) {
     return *error;
   }
+  auto* const words = reinterpret_cast<std::uint32_t*>(base);
+  for (std::size_t k = 0; fill && k < size / sizeof *words; ++k)
+    words[k] = fresh_word(k * sizeof *words);
   blocks_.push_back({address_of(base), std::move(bytes)});
   return std::span(base, size);
 }

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ class Memory {
   // costs little where nothing is written.
   [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t size, std::string name,
                                                       std::uint32_t word = 0xa5a5a5a5U);
+  // The same, and reads of what nothing was written to are known (Range::fresh).
+  [[nodiscard]] Result<std::span<std::byte>> allocate_fresh(std::size_t size, std::string name);
   // Forgets the range that begins here, and frees it when allocate() made it.
   [[nodiscard]] MaybeError release(const void* base);
 
@@ -47,10 +50,12 @@ class Memory {
     std::uint64_t base;
     std::shared_ptr<void> owner;
   };
+  using Word = std::optional<std::uint32_t>;  // nothing: the fresh words
+  Result<std::span<std::byte>> allocate_with(std::size_t size, std::string name, Word word);
   // So many bytes of `word`, and who owns them; null if the system gives none in this way.
-  [[nodiscard]] std::shared_ptr<std::byte> mapped(std::size_t size, std::uint32_t word);
+  [[nodiscard]] std::shared_ptr<std::byte> mapped(std::size_t size, Word word);
 
-  std::map<std::uint32_t, int> patterns_;  // files in memory, a chunk of each word
+  std::map<Word, int> patterns_;  // files in memory, a chunk of each word
   mutable std::mutex mutex_;
   std::shared_ptr<const std::vector<Range>> ranges_;
   std::vector<Block> blocks_;

@@ -35,6 +35,12 @@ const char* name_of(Problem problem) {
       return "uninitialised-register";
     case Problem::uninitialised_lds:
       return "uninitialised-lds";
+    case Problem::uninitialised_memory:
+      return "uninitialised-memory";
+    case Problem::divergent_lanes:
+      return "divergent-lanes";
+    case Problem::inactive_lane:
+      return "inactive-lane";
     case Problem::divergent_barrier:
       return "divergent-barrier";
     case Problem::hidden_out_of_bounds:

@@ -30,7 +30,10 @@ enum class Problem : std::uint8_t {
   global_race,
   uninitialised_register,
   uninitialised_lds,
+  uninitialised_memory,
   divergent_barrier,
+  divergent_lanes,
+  inactive_lane,
   hidden_out_of_bounds,
 };
 [[nodiscard]] const char* name_of(Problem problem);

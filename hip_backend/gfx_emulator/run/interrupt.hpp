@@ -1,7 +1,7 @@
 // Owns: the wish that every launch of the process ends, as a signal handler brings it.
 //
 // A launch looks after each turn of a wave, and at least every 65536 instructions of one. It then
-// ends with the error of run() that says where a wave was, and memory is left as it was at that
+// ends with the error of run() that says where the waves were, and memory is left as it was at that
 // moment. Launches end at once until the wish is taken back.
 #pragma once
 

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "hip_backend/gfx_emulator/check/checker.hpp"
 #include "hip_backend/gfx_emulator/check/global_races.hpp"
+#include "hip_backend/gfx_emulator/check/lane_watch.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/exec/recorder.hpp"
 #include "hip_backend/gfx_emulator/exec/scalar_relative.hpp"
 #include "hip_backend/gfx_emulator/isa/registers.hpp"
+#include "hip_backend/gfx_emulator/run/instruction_limit.hpp"
 #include "hip_backend/gfx_emulator/run/interrupt.hpp"
 #include "hip_backend/gfx_emulator/run/late_memory.hpp"
 
@@ -84,8 +87,10 @@ void plain_turn(Wave& w, u64 count) {
   w.executed += done;
 }
 
-void checked_turn(Wave& w, u64 count, Checker& checker, GlobalRaces* races) {
+void checked_turn(Wave& w, u64 count, const Attached& attached) {
   Group& group = *w.group;
+  Checker& checker = *attached.checker;
+  LaneWatch* const watch = attached.lanes;
   w.opening_only = false;
   while (count-- != 0 && w.state == WaveState::running && !group.stopped) {
     const Inst& inst = w.code[w.next++];
@@ -96,14 +101,18 @@ void checked_turn(Wave& w, u64 count, Checker& checker, GlobalRaces* races) {
     if (relative || (w.gpr_index != 0 && inst.is_vector)) {
       const Inst moved = relative ? with_relative_registers(w, inst) : indexed(w, inst);
       checker.before(w, moved);
+      if (watch != nullptr) watch->before(w, moved);
       execute(w, inst);
       checker.after(w, moved);
+      if (watch != nullptr) watch->after(w, moved);
     } else {
       checker.before(w, inst);
+      if (watch != nullptr) watch->before(w, inst);
       execute(w, inst);
       checker.after(w, inst);
+      if (watch != nullptr) watch->after(w, inst);
     }
-    if (races != nullptr) races->after(w, inst);
+    if (attached.races != nullptr) attached.races->after(w, inst);
     if (group.recorder != nullptr) group.recorder->after(w, inst);
   }
 }
@@ -145,7 +154,9 @@ void late_turn(Wave& w, u64 count, LateMemory& late) {
 bool too_long(Wave& w, u64 limit) {
   if (limit == 0 || w.executed < limit || w.state != WaveState::running) return false;
   report_fault(w, w.code[w.next], Problem::instruction_limit, -1, 0,
-               "the wave has executed " + std::to_string(w.executed) + " instructions");
+               "the wave has executed " + std::to_string(w.executed) +
+                   " instructions, which is the limit; " + limit_variable +
+                   "=N in the environment changes it, 0 takes it away");
   w.group->stopped = true;
   return true;
 }
@@ -174,7 +185,9 @@ class Turns {
       if (wave->state != WaveState::running) continue;
       any = true;
       take_turn(*wave, turn);
-      if (group_.stopped || group_.launch->stopped || too_long(*wave, limit)) return false;
+      if (launches_interrupted() || group_.stopped || group_.launch->stopped ||
+          too_long(*wave, limit))
+        return false;
     }
     return any;
   }
@@ -182,19 +195,29 @@ class Turns {
  private:
   // In parts, since a turn to the next barrier may never end.
   void take_turn(Wave& wave, u64 count) {
-    while (count != 0 && wave.state == WaveState::running && !group_.stopped) {
-      if (launches_interrupted()) return report_interrupt(wave);
-      const u64 part = std::min<u64>(count, 65536);
+    while (count != 0 && wave.state == WaveState::running && !group_.stopped &&
+           !launches_interrupted()) {
+      const u64 part = std::min<u64>(count, 65536), before = wave.executed;
       execute_some(wave, part);
       count -= part;
+      note_progress(wave.executed - before);
     }
+  }
+
+  // Not each turn: it looks at a clock.
+  void note_progress(u64 executed) {
+    LaunchProgress* const progress = group_.launch->progress.get();
+    if (progress == nullptr) return;
+    not_noted_ += executed;
+    if (not_noted_ < 65536) return;
+    progress->add(std::exchange(not_noted_, 0), 0);
   }
 
   void execute_some(Wave& wave, u64 count) {
     if (attached_.late != nullptr) {
       late_turn(wave, count, *attached_.late);
     } else if (attached_.checker != nullptr) {
-      checked_turn(wave, count, *attached_.checker, attached_.races);
+      checked_turn(wave, count, attached_);
     } else if (group_.recorder != nullptr) {
       recorded_turn(wave, count);
     } else {
@@ -207,7 +230,28 @@ class Turns {
   const Schedule& schedule_;
   std::vector<Wave*> order_;
   std::mt19937_64 random_;
+  u64 not_noted_ = 0;  // instructions
 };
+
+// Of the waves at a barrier: those of another instruction than the first's. The compiler may have
+// made several instructions of one barrier of the source, which is then the same line.
+void compare_barriers(Group& group) {
+  const Wave* first = nullptr;
+  for (Wave* const wave : group.waves) {
+    if (wave->state != WaveState::at_barrier) continue;
+    if (first == nullptr) first = wave;
+    const Inst& here = wave->code[wave->next - 1];
+    const Inst& there = first->code[first->next - 1];
+    if (here.at == there.at) continue;
+    const CodeObject& object = *group.launch->object;
+    const auto line = object.source(here.at), other = object.source(there.at);
+    if (line && other && line->full_text() == other->full_text()) continue;
+    report_finding(*wave, here,
+                   {.problem = Problem::divergent_barrier,
+                    .text = "the waves of the workgroup wait at different barriers",
+                    .cause = cause_at(*first, group.id, first->number, there.at)});
+  }
+}
 
 // Opens the barrier when every wave that is left stands there. Waves that ended without it while
 // others wait have diverged; the hardware lets the others pass, and so does this.
@@ -223,6 +267,7 @@ bool open_barrier(Group& group, const Attached& attached) {
     report_finding(*waiting, waiting->code[waiting->next - 1], Problem::divergent_barrier, -1, 0,
                    "a wave of the workgroup has ended without this barrier");
   }
+  if (group.launch->request->options.checks.same_barrier) compare_barriers(group);
   for (Wave* const wave : group.waves) {
     if (wave->state == WaveState::at_barrier) wave->state = WaveState::running;
   }
@@ -244,9 +289,14 @@ void run_workgroup(Group& group, const Attached& attached) {
   }
   group.float_control = HostFloat::current();
   Turns turns(group, attached);
-  while (!group.stopped && !group.launch->stopped) {
-    if (!turns.round() && (group.stopped || !open_barrier(group, attached))) break;
+  while (!group.stopped && !launches_interrupted() && !group.launch->stopped) {
+    if (turns.round()) continue;
+    if (launches_interrupted() || group.stopped || !open_barrier(group, attached)) break;
   }
+  const auto goes_on = [](const Wave* wave) { return wave->state != WaveState::ended; };
+  if (launches_interrupted() && !group.stopped &&
+      std::any_of(group.waves.begin(), group.waves.end(), goes_on))
+    report_interrupt(group);
 }
 
 }  // namespace mla::gfx

@@ -11,6 +11,7 @@ namespace mla::gfx {
 
 class Checker;
 class GlobalRaces;
+class LaneWatch;
 class LateMemory;
 
 // What goes along with the waves; null where it is not asked for.
@@ -18,6 +19,7 @@ struct Attached {
   Checker* checker = nullptr;
   GlobalRaces* races = nullptr;
   LateMemory* late = nullptr;
+  LaneWatch* lanes = nullptr;  // only with a checker
 };
 
 void run_workgroup(Group& group, const Attached& attached);

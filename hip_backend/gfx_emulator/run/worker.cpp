@@ -43,10 +43,13 @@ void Worker::run(Launch& launch, std::array<std::uint32_t, 3> id) {
   if (checks.any_per_instruction() && !checker_) {
     checker_ = std::make_unique<Checker>(group_, checks);
   }
+  if (checks.lanes && !lanes_) lanes_ = std::make_unique<LaneWatch>(group_);
+  if (checks.uninitialised && !fresh_ && FreshMemory::any(launch.ranges))
+    fresh_ = std::make_unique<FreshMemory>(launch.ranges, races_);
   if (checker_) checker_->start_group();
   group_.lds_watch = checker_.get();
   group_.late = late_ != nullptr;
-  group_.global_watch = races_;
+  group_.global_watch = fresh_ ? static_cast<GlobalWatch*>(fresh_.get()) : races_;
   if (races_ != nullptr) races_->start_group(group_);
   group_.recorder = recorder_.get();
   if (recorder_) recorder_->start_group(group_);
@@ -54,9 +57,10 @@ void Worker::run(Launch& launch, std::array<std::uint32_t, 3> id) {
   for (const auto& wave : waves_) {
     start_wave(*wave, effects_);
     if (checker_) checker_->start_wave(*wave);
+    if (lanes_) lanes_->start_wave(*wave);
   }
   if (late_) late_->start_group(group_);
-  run_workgroup(group_, {checker_.get(), races_, late_.get()});
+  run_workgroup(group_, {checker_.get(), races_, late_.get(), lanes_.get()});
   if (recorder_) recorder_->end_group();
   ++group_.statistics.workgroups;
   group_.statistics.waves += waves_.size();

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "hip_backend/gfx_emulator/check/checker.hpp"
+#include "hip_backend/gfx_emulator/check/fresh_memory.hpp"
 #include "hip_backend/gfx_emulator/check/global_races.hpp"
+#include "hip_backend/gfx_emulator/check/lane_watch.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/exec/recorder.hpp"
 #include "hip_backend/gfx_emulator/run/late_memory.hpp"
@@ -33,6 +35,8 @@ class Worker {
   EffectsTable effects_;
   std::unique_ptr<Recorder> recorder_;  // null: no profile or trace is wanted
   std::unique_ptr<Checker> checker_;    // null: no check wants to see every instruction
+  std::unique_ptr<LaneWatch> lanes_;    // null: not asked for
+  std::unique_ptr<FreshMemory> fresh_;  // null: not asked for, or no memory is fresh
   GlobalRaces* races_;
   Group group_;
 };

@@ -121,11 +121,13 @@ class Options:
 
     checks: of "waits", "lds_races", "uninitialised"; "bank_conflicts" (counted in the statistics);
         "dropped" (buffer accesses past the number of records, which hardware drops, other than at
-        the offset by which Triton masks a lane: others may rely on it).
+        the offset by which Triton masks a lane: others may rely on it); "lanes" (shuffles and
+        barriers from which lanes of the wave are missing); "same_barrier" (waves that wait for each
+        other at different instructions).
     fence: 0, or how many unregistered bytes lie around each range: the launch then works on copies
         of the ranges, so that an index which is wrong by much never lands in another one.
     fault_limit: the launch ends after so many faults.
-    instruction_limit: for each wave; 0: none.
+    instruction_limit: for each wave; 0: none; None: MLA_TESTBED_INSTRUCTION_LIMIT, else 10^9.
     slice: instructions of a wave before the next one runs; 0: to the barrier.
     order: "round_robin", "reverse" or "random" (with `seed`).
     threads: of the host; 0: as many as OpenMP chooses.
@@ -134,7 +136,7 @@ class Options:
     checks: frozenset[str] = frozenset()
     fence: int = 0
     fault_limit: int = 1
-    instruction_limit: int = 0
+    instruction_limit: int | None = None
     slice: int = 4
     order: str = "round_robin"
     seed: int = 1
@@ -148,7 +150,7 @@ class Options:
         if self.order not in structs.ORDERS:
             raise UsageError(f"order is '{self.order}'; expected {', '.join(structs.ORDERS)}")
         for field in ("fence", "fault_limit", "instruction_limit", "slice", "seed", "threads"):
-            if getattr(self, field) < 0:
+            if (getattr(self, field) or 0) < 0:
                 raise UsageError(f"{field} is {getattr(self, field)}; expected 0 or more")
 
 

@@ -124,8 +124,9 @@ class Module:
 
         grid: workgroups in x, y, z. block: threads in x, y, z. kernarg: the argument block; hidden
         arguments may be left out. Raises UsageError where the launch cannot start. Ctrl-C ends it
-        with KeyboardInterrupt, in other threads than the main one with FaultError; a program with a
-        handler of SIGINT of its own is called when the launch has ended.
+        with KeyboardInterrupt, in other threads than the main one with FaultError, and both say
+        where the waves were. A handler of SIGINT or SIGTERM of the program's own is called when the
+        launch has ended. SIGTERM without one says where they were, and ends the process.
         """
         library, launch = _functions(), structs.Launch()
         library.mla_gfx_launch_defaults(ctypes.byref(launch))
@@ -140,12 +141,20 @@ class Module:
         launch.dynamic_lds = dynamic_lds
         launch.checks = sum(structs.CHECKS[check] for check in options.checks)
         launch.order = structs.ORDERS[options.order]
-        for field in ("fence", "fault_limit", "instruction_limit", "slice", "seed", "threads"):
+        if options.instruction_limit is not None:
+            launch.instruction_limit = options.instruction_limit
+        for field in ("fence", "fault_limit", "slice", "seed", "threads"):
             setattr(launch, field, getattr(options, field))
         handle = ctypes.c_void_p()
         run = library.mla_gfx_run_interruptibly if _ends_on_interrupt() else library.mla_gfx_run
-        _library.check(run(self.device._handle, self._handle, ctypes.byref(launch),
-                           ctypes.byref(handle)))
+        try:
+            status = run(self.device._handle, self._handle, ctypes.byref(launch),
+                         ctypes.byref(handle))
+        except KeyboardInterrupt:
+            # Python's handler, as soon as the call is over: the library knows where the waves were.
+            where = _text(library.mla_last_error())
+            raise KeyboardInterrupt(where if " was interrupted: " in where else "") from None
+        _library.check(status)
         try:
             return _read_report(kernel, handle)
         finally:

@@ -75,7 +75,11 @@ mla::gfx::LaunchReport Device::report(const std::string& kernel, const Arguments
 
 void Device::run(const std::string& kernel, const Arguments& arguments, const Shape& shape) {
   Shape checked = shape;
-  checked.options.checks = {.waits = true, .lds_races = true, .uninitialised = false};
+  checked.options.checks = {.waits = true,
+                            .lds_races = true,
+                            .uninitialised = false,
+                            .lanes = true,
+                            .same_barrier = true};
   if (const auto arrival = arrival_of_environment()) {
     checked.options.checks = {};
     checked.options.arrival = *arrival;

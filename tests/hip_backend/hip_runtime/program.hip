@@ -52,6 +52,10 @@ __global__ void multiply_add_kernel(std::int32_t* out, Scaling scaling, const st
   if (i < count) out[i] = scaling.a[i] * b[i] + i + scaling.offset;
 }
 
+__global__ void copy_kernel(const std::int32_t* from, std::int32_t* to) {
+  to[threadIdx.x] = from[threadIdx.x];
+}
+
 __global__ void block_sums_kernel(std::int32_t* out, const std::int32_t* numbers) {
   extern __shared__ std::int32_t of_waves[];
   std::int32_t sum = numbers[blockIdx.x * blockDim.x + threadIdx.x];
@@ -253,6 +257,20 @@ hipError_t launch_together(unsigned blocks) {
   std::int32_t factor = 3;
   void* arguments[] = {&words, &factor};
   return hipLaunchCooperativeKernel(module_kernel, blocks, 64, arguments, 0, nullptr);
+}
+
+std::vector<std::int32_t> copy_of(const std::vector<std::int32_t>& written, std::size_t count) {
+  std::int32_t *from = nullptr, *to = nullptr;
+  const std::size_t bytes = count * sizeof *from;
+  (void)hipMalloc(&from, bytes);
+  (void)hipMalloc(&to, bytes);
+  (void)hipMemcpy(from, written.data(), written.size() * sizeof *from, hipMemcpyHostToDevice);
+  copy_kernel<<<1, static_cast<unsigned>(count)>>>(from, to);
+  std::vector<std::int32_t> out(count);
+  (void)hipMemcpy(out.data(), to, bytes, hipMemcpyDeviceToHost);
+  (void)hipFree(from);
+  (void)hipFree(to);
+  return out;
 }
 
 hipError_t free_a_stranger() {

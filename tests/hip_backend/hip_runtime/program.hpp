@@ -48,6 +48,8 @@ std::vector<hipError_t> strange_symbols();
 hipError_t write_past_the_end();
 // The same to memory that hipFree took back.
 hipError_t write_to_freed();
+// So many words that a kernel copies from memory of which the first ones were written.
+std::vector<std::int32_t> copy_of(const std::vector<std::int32_t>& written, std::size_t count);
 // hipFree of what hipMalloc did not give out.
 hipError_t free_a_stranger();
 

@@ -89,6 +89,20 @@ TEST_CASE("a write past an allocation is an error of the launch, with the kernel
   REQUIRE(launched.faults[0].find("past_the_end_kernel") != std::string::npos);
 }
 
+TEST_CASE("memory of hipMalloc that nothing was written to is found where a kernel reads it") {
+  const std::vector<std::int32_t> some(100, 3), all(128, 3);
+  hip::set_device({.options = {.checks = mla::gfx::every_check}});
+  (void)hip::take_launched();
+  REQUIRE(hip_program::copy_of(all, 128) == all);
+  REQUIRE(hip::take_launched().findings.empty());
+  (void)hip_program::copy_of(some, 128);
+  const auto findings = hip::take_launched().findings;
+  hip::set_device({});
+  REQUIRE(findings.size() == 1);
+  REQUIRE(findings[0].starts_with("uninitialised-memory: workgroup (0,0,0) wave 1 lane 36 at "));
+  REQUIRE(findings[0].find("address 'hipMalloc'+0x190") != std::string::npos);
+}
+
 TEST_CASE("freed memory is out of bounds, and hipFree refuses what hipMalloc did not give out") {
   REQUIRE(hip_program::write_to_freed() == hipErrorLaunchFailure);
   REQUIRE(hip_program::free_a_stranger() == hipErrorInvalidValue);

@@ -65,7 +65,7 @@ static void test_code_objects(mla_gfx_device* device) {
   refused(mla_gfx_load(device, NULL, 8, &module), MLA_USAGE, "is NULL", "NULL bytes are refused");
   mla_gfx_launch_defaults(&launch);
   expect(launch.grid[2] == 1 && launch.block[0] == 1 && launch.slice == 4 && launch.checks == 0 &&
-             launch.fence == 0,
+             launch.fence == 0 && launch.instruction_limit == MLA_GFX_USUAL_LIMIT,
          "the defaults of a launch");
   refused(mla_gfx_run(device, NULL, &launch, &report), MLA_USAGE, "is NULL", "a launch of nothing");
   expect(mla_gfx_event_count(NULL) == 0 && mla_gfx_kernel_name(NULL, 0) == NULL,

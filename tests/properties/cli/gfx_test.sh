@@ -360,6 +360,25 @@ ends_by_signal() {  # SIGNAL OPTION...
   code=$?
   one_sentence 4 "gfx run: kernel 'spin' was interrupted: workgroup .* stood at spin\\+0x"
 }
+# It ends by the limit: the option's, else that of the environment; the option takes it away.
+try gfx run "$scratch/gfx942.co" --kernel spin --block 64 --args "$scratch/spin.json" --limit 1000
+expect_exit 1
+expect_out 'instruction-limit: workgroup \(0,0,0\) wave 0 '
+export MLA_TESTBED_INSTRUCTION_LIMIT=2000
+try gfx run "$scratch/gfx942.co" --kernel spin --block 64 --args "$scratch/spin.json"
+expect_exit 1
+expect_out 'the wave has executed 2000 instructions, which is the limit'
+export MLA_TESTBED_INSTRUCTION_LIMIT=2e3
+try gfx run "$scratch/gfx942.co" --kernel spin --block 64 --args "$scratch/spin.json"
+one_sentence 2 "MLA_TESTBED_INSTRUCTION_LIMIT is '2e3'; expected a number of instructions"
+export MLA_TESTBED_INSTRUCTION_LIMIT=1000
+ends_by_signal INT --grid 1 --limit 0
+unset MLA_TESTBED_INSTRUCTION_LIMIT
+# Above two seconds it says how far it is, where that is asked for.
+export MLA_TESTBED_PROGRESS=1
+try gfx run "$scratch/gfx942.co" --kernel spin --block 64 --args "$scratch/spin.json" --limit 150000000
+expect_err '^mla-testbed: spin: 0 of 1 workgroups, [0-9]+ million instructions, [2-9] s$'
+unset MLA_TESTBED_PROGRESS
 ends_by_signal INT --grid 1
 ends_by_signal TERM --grid 5
 ends_by_signal INT --grid 5 --schedule slice=0

@@ -14,7 +14,7 @@ import torch
 import triton
 import triton.language as tl
 from mla_testbed import world
-from mla_testbed.triton import KernelFault, state
+from mla_testbed.triton import KernelFault
 from mla_testbed.triton.faults import host_lines
 from mla_testbed.triton.pointers import addresses_in
 
@@ -223,17 +223,20 @@ def test_a_kernel_that_never_ends_is_ended_by_the_instruction_limit(arch):
     assert "options(instruction_limit=N) or MLA_TESTBED_INSTRUCTION_LIMIT" in str(caught.value)
 
 
-def test_a_launch_has_an_instruction_limit_that_options_and_the_environment_change(monkeypatch):
-    assert state.current_options().instruction_limit == 1_000_000_000
-    with mla_testbed.triton.options(checks="all"):
-        assert state.current_options().instruction_limit == 1_000_000_000
+def test_options_take_away_the_instruction_limit_of_the_environment(arch, monkeypatch):
+    source, target = torch.ones(100), torch.zeros(100)
+    monkeypatch.setenv("MLA_TESTBED_INSTRUCTION_LIMIT", "5")
+    with pytest.raises(KernelFault, match="instruction-limit"):
+        copy[(1,)](source, target, 100, BLOCK=128)
     with mla_testbed.triton.options(instruction_limit=0):
-        assert state.current_options().instruction_limit == 0
-    monkeypatch.setenv("MLA_TESTBED_INSTRUCTION_LIMIT", "0")
-    assert state.current_options().instruction_limit == 0
+        copy[(1,)](source, target, 100, BLOCK=128)
+    assert torch.equal(source, target)
+
+
+def test_an_instruction_limit_that_is_no_number_is_refused(arch, monkeypatch):
     monkeypatch.setenv("MLA_TESTBED_INSTRUCTION_LIMIT", "-1")
     with pytest.raises(mla_testbed.UsageError, match="MLA_TESTBED_INSTRUCTION_LIMIT is '-1'"):
-        state.current_options()
+        copy[(1,)](torch.ones(100), torch.zeros(100), 100, BLOCK=128)
 
 
 def test_a_fault_leaves_the_next_launch_alone(arch):

@@ -1,9 +1,10 @@
-"""Ctrl-C while a kernel spins: it ends, also where other threads execute it."""
+"""A signal while a kernel spins: it ends, also where other threads execute it."""
 
 from __future__ import annotations
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -37,24 +38,24 @@ def launch():
 
 @pytest.fixture
 def interrupted(tmp_path):
-    """Runs the program with this end, sends SIGINT while it spins; its exit code and stderr."""
-    def run(arch, end, programs=1):
+    """Runs the program with this end, sends a signal while it spins; exit code, stdout, stderr."""
+    def run(arch, end, programs=1, number=signal.SIGINT, **environment):
         script = pathlib.Path(tmp_path) / "program.py"
         script.write_text(_PROGRAM + textwrap.dedent(end))
         # A shell that starts the tests in the background has them ignore SIGINT.
         with subprocess.Popen([sys.executable, str(script), arch, str(programs)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-                              env={**os.environ, "OMP_NUM_THREADS": "2"}) as process:
+                              env={**os.environ, "OMP_NUM_THREADS": "2", **environment}) as process:
             assert process.stdout.readline() == "spinning\n"
-            time.sleep(1)  # into the launch
-            process.send_signal(signal.SIGINT)
+            time.sleep(3 if environment else 1)  # into the launch
+            process.send_signal(number)
             try:
                 out, error = process.communicate(timeout=30)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.communicate()
-                pytest.fail("the kernel still spins 30 s after SIGINT")
+                pytest.fail("the kernel still spins 30 s after the signal")
         return process.returncode, out, error
     return run
 
@@ -63,7 +64,23 @@ def interrupted(tmp_path):
 def test_ctrl_c_ends_a_spinning_kernel_and_the_program(arch, interrupted, programs):
     code, _, error = interrupted(arch, "launch()", programs)
     assert code == -signal.SIGINT
-    assert error.rstrip().endswith("KeyboardInterrupt")
+    last = error.rstrip().splitlines()[-1]
+    assert re.match(r"KeyboardInterrupt: kernel 'spin' was interrupted: workgroup \(\d,0,0\) wave 0 "
+                    r"had executed \d+ instructions and stood at spin\+0x.*program\.py:\d+", last)
+
+
+def test_sigterm_ends_the_program_which_says_where_the_waves_were(arch, interrupted):
+    code, _, error = interrupted(arch, "launch()", 2, signal.SIGTERM)
+    assert code == -signal.SIGTERM
+    assert error.startswith("mla-testbed: kernel 'spin' was interrupted: workgroup (0,0,0) wave 0 ")
+    assert "; workgroup (1,0,0) wave 0 had executed" in error
+    assert "program.py:" in error
+
+
+def test_a_launch_above_two_seconds_says_how_far_it_is_where_that_is_asked_for(arch, interrupted):
+    _, _, error = interrupted(arch, "launch()", MLA_TESTBED_PROGRESS="1")
+    first = error.splitlines()[0]
+    assert re.fullmatch(r"mla-testbed: spin: 0 of 1 workgroups, \d+ million instructions, 2 s", first)
 
 
 def test_after_ctrl_c_a_program_that_goes_on_can_launch_again(arch, interrupted):

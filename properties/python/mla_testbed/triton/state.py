@@ -20,11 +20,6 @@ ARCHS = ("gfx942", "gfx950")
 ARCH_VARIABLE = "MLA_TESTBED_ARCH"
 CHECKS_VARIABLE = "MLA_TESTBED_CHECKS"
 FENCE_VARIABLE = "MLA_TESTBED_FENCE"
-LIMIT_VARIABLE = "MLA_TESTBED_INSTRUCTION_LIMIT"
-
-#: Of a wave, where nothing else is said. One that executes so many takes half a minute and more, so
-#: it rather waits for what never comes.
-INSTRUCTION_LIMIT = 1_000_000_000
 
 
 class _Thread(threading.local):
@@ -77,15 +72,13 @@ def named_checks(checks: str | Iterable[str]) -> frozenset[str]:
 
 
 def current_options() -> gfx.Options:
-    """Of options(), else of the variables MLA_TESTBED_CHECKS, _FENCE and _INSTRUCTION_LIMIT."""
+    """Of options(), else of the variables MLA_TESTBED_CHECKS and MLA_TESTBED_FENCE."""
     chosen = _options.get()
     if chosen is not None:
         return chosen
     return gfx.Options(
         checks=named_checks(os.environ.get(CHECKS_VARIABLE) or ""),
-        fence=_number(FENCE_VARIABLE, 0, "bytes"),
-        instruction_limit=_number(LIMIT_VARIABLE, INSTRUCTION_LIMIT,
-                                  "instructions, 0 for no limit"))
+        fence=_number(FENCE_VARIABLE, 0, "bytes"))
 
 
 def _number(variable: str, default: int, unit: str) -> int:

@@ -1,4 +1,5 @@
 // Kernels with one mistake each that an ordinary run may hide.
+#include "checks_lanes.hpp"
 #include "checks_lds.hpp"
 #include "device.hpp"
 
