@@ -63,7 +63,9 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
   // Compilers widen scalar loads past the last argument, which a GPU's memory for arguments allows.
   std::vector<std::byte> arguments(kernarg.begin(), kernarg.end());
   arguments.resize((kernarg.size() + kArgumentLine - 1) / kArgumentLine * kArgumentLine);
-  const gfx::EndBySignal signals(gfx::Interrupts::are_the_programs);
+  // Who defers faults is Python, whose handler only notes the signal.
+  const gfx::EndBySignal signals(r.defers_faults ? gfx::Interrupts::end_too
+                                                 : gfx::Interrupts::are_the_programs);
   const auto report = gfx::run(**code,
                                {.kernel = function.name,
                                 .grid = {grid.x, grid.y, grid.z},

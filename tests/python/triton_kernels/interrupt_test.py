@@ -65,8 +65,9 @@ def test_ctrl_c_ends_a_spinning_kernel_and_the_program(arch, interrupted, progra
     code, _, error = interrupted(arch, "launch()", programs)
     assert code == -signal.SIGINT
     last = error.rstrip().splitlines()[-1]
-    assert re.match(r"KeyboardInterrupt: kernel 'spin' was interrupted: workgroup \(\d,0,0\) wave 0 "
-                    r"had executed \d+ instructions and stood at spin\+0x.*program\.py:\d+", last)
+    assert re.match(
+        r"KeyboardInterrupt: kernel 'spin' was interrupted: workgroup \(\d,0,0\) wave 0 "
+        r"had executed \d+ instructions and stood at spin\+0x.*program\.py:\d+", last)
 
 
 def test_sigterm_ends_the_program_which_says_where_the_waves_were(arch, interrupted):
@@ -80,7 +81,8 @@ def test_sigterm_ends_the_program_which_says_where_the_waves_were(arch, interrup
 def test_a_launch_above_two_seconds_says_how_far_it_is_where_that_is_asked_for(arch, interrupted):
     _, _, error = interrupted(arch, "launch()", MLA_TESTBED_PROGRESS="1")
     first = error.splitlines()[0]
-    assert re.fullmatch(r"mla-testbed: spin: 0 of 1 workgroups, \d+ million instructions, 2 s", first)
+    assert re.fullmatch(
+        r"mla-testbed: spin: 0 of 1 workgroups, \d+ million instructions, 2 s", first)
 
 
 def test_after_ctrl_c_a_program_that_goes_on_can_launch_again(arch, interrupted):
