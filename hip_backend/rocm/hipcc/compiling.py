@@ -21,7 +21,7 @@ def hip_options(tools: Toolchain, line: CommandLine) -> list[str]:
     """Options for every HIP source."""
     options = ["-nogpuinc", "-nogpulib", "-Wno-unused-command-line-argument",
                "-D__HIP_PLATFORM_AMD__=1", "-include", "hip/device/first.h", *line.options,
-               f"-isystem{tools.include}"]
+               f"-I{tools.torch}", f"-isystem{tools.include}"]
     chosen = any(word.startswith(("-O", "-g")) for word in line.options)
     return options if chosen else ["-O3", *options]
 

@@ -27,6 +27,12 @@ class Toolchain:
         return os.path.join(self.home, "include")
 
     @property
+    def torch(self) -> str:
+        """Headers that a torch for HIP has and one for the CPU has not. They come first: of some,
+        a CPU's torch has a version that needs the rest of it."""
+        return os.path.join(self.home, "share", "torch")
+
+    @property
     def library(self) -> str:
         """Where libamdhip64.so is."""
         return os.path.join(self.home, "lib")

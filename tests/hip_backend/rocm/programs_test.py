@@ -109,6 +109,29 @@ class Programs(InFolder):
         self.hipcc("a.hip", "-o", "a")
         self.call("./a")
 
+    def test_headers_of_torch_for_hip_are_there_for_extensions(self) -> None:
+        self.write("a.hip", """
+            #include <ATen/hip/HIPContext.h>
+            #include <ATen/hip/impl/HIPGuardImplMasqueradingAsCUDA.h>
+            #include <thrust/complex.h>
+            __global__ void turn(float* out) {
+              const auto z = thrust::exp(thrust::complex<float>(0.0f, 3.14159265f));
+              *out = z.real() + thrust::abs(thrust::log(thrust::complex<float>(1.0f, 0.0f)));
+            }
+            int main() {
+              const at::hip::OptionalHIPGuardMasqueradingAsCUDA guard(0);
+              float* out; hipMalloc(&out, 4);
+              turn<<<1, 1, 0, at::hip::getCurrentHIPStream()>>>(out);
+              float back = 0; hipMemcpy(&back, out, 4, hipMemcpyDeviceToHost);
+              return back > -1.001f && back < -0.999f ? 0 : 1;
+            }""")
+        self.hipcc("a.hip", "-o", "a")
+        self.call("./a")
+        self.write("b.hip", """
+            #include <thrust/complex.h>
+            int main() { thrust::sqrt(thrust::complex<float>(1.0f)); }""")
+        self.assertIn("deleted", self.hipcc("b.hip", "-o", "b", code=1).stderr)
+
     def test_genco_makes_what_a_module_is_loaded_from(self) -> None:
         self.write("kernel.hip", """
             #include <hip/hip_runtime.h>
