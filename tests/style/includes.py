@@ -24,7 +24,7 @@ ORDER = [
     "hip_backend/gfx_emulator/object", "hip_backend/gfx_emulator/report",
     "hip_backend/gfx_emulator/exec", "hip_backend/gfx_emulator/check",
     "hip_backend/gfx_emulator/run",
-    "hip_backend/gfx_emulator", "hip_backend/hip_runtime", "hip_backend/aiter_source",
+    "hip_backend/gfx_emulator", "hip_backend/hip_runtime", "hip_backend/rocm", "hip_backend/aiter_source",
     "hip_backend/kernels",
     "hip_backend/device", "hip_backend/admission", "hip_backend/decode", "hip_backend/prefill",
     "hip_backend/planning", "hip_backend/assumptions", "hip_backend/aiter", "hip_backend/calls", "hip_backend",

@@ -226,7 +226,9 @@ def _judge(outcome: Outcome, code: int | None, ledger: list[Known]) -> None:
     elif outcome.slow:
         outcome.reason = f"time-out of {outcome.slow} cases{_reasons(outcome)}"
     elif outcome.cases == 0:
-        outcome.reason = f"no case ran; exit code {code}"
+        said = [line for line in outcome.log.splitlines()
+                if line.startswith("mla-testbed-python: ") and "does not compile" in line]
+        outcome.reason = said[0].partition(": ")[2] if said else f"no case ran; exit code {code}"
     elif code != 0 and not outcome.known:
         outcome.verdict, outcome.reason = FAIL, f"exit code {code}"
     elif missing:
