@@ -60,29 +60,35 @@ def interrupted(tmp_path):
     return run
 
 
+def lines_of_ours(error):
+    """Triton warns on stderr, too."""
+    return re.findall(r"^mla-testbed: (.*)$", error, re.MULTILINE)
+
+
 @pytest.mark.parametrize("programs", [1, 5])
 def test_ctrl_c_ends_a_spinning_kernel_and_the_program(arch, interrupted, programs):
     code, _, error = interrupted(arch, "launch()", programs)
     assert code == -signal.SIGINT
     last = error.rstrip().splitlines()[-1]
     assert re.match(
-        r"KeyboardInterrupt: kernel 'spin' was interrupted: workgroup \(\d,0,0\) wave 0 "
-        r"had executed \d+ instructions and stood at spin\+0x.*program\.py:\d+", last)
+        r"KeyboardInterrupt: kernel 'spin' was interrupted: workgroup \(\d,0,0\) waves? [\d,]+ "
+        r"had executed \d+( to \d+)? instructions and (stood|waited) at spin\+0x.*program\.py:\d+",
+        last)
 
 
 def test_sigterm_ends_the_program_which_says_where_the_waves_were(arch, interrupted):
     code, _, error = interrupted(arch, "launch()", 2, signal.SIGTERM)
     assert code == -signal.SIGTERM
-    assert error.startswith("mla-testbed: kernel 'spin' was interrupted: workgroup (0,0,0) wave 0 ")
-    assert "; workgroup (1,0,0) wave 0 had executed" in error
-    assert "program.py:" in error
+    said = lines_of_ours(error)[-1]
+    assert said.startswith("kernel 'spin' was interrupted: workgroup (0,0,0) wave")
+    assert re.search(r"; workgroup \(1,0,0\) waves? [\d,]+ had executed", said)
+    assert "program.py:" in said
 
 
 def test_a_launch_above_two_seconds_says_how_far_it_is_where_that_is_asked_for(arch, interrupted):
     _, _, error = interrupted(arch, "launch()", MLA_TESTBED_PROGRESS="1")
-    first = error.splitlines()[0]
-    assert re.fullmatch(
-        r"mla-testbed: spin: 0 of 1 workgroups, \d+ million instructions, 2 s", first)
+    first = lines_of_ours(error)[0]
+    assert re.fullmatch(r"spin: 0 of 1 workgroups, \d+ million instructions, 2 s", first)
 
 
 def test_after_ctrl_c_a_program_that_goes_on_can_launch_again(arch, interrupted):
@@ -114,8 +120,8 @@ def test_ctrl_c_ends_the_launches_of_other_threads_which_say_where_they_were(arc
             ended.wait()
     """)
     assert code == 0, error
-    assert out.startswith("kernel 'spin' was interrupted: workgroup (0,0,0) wave ")
-    assert " stood at spin+0x" in out
+    assert out.startswith("kernel 'spin' was interrupted: workgroup (0,0,0) wave")
+    assert re.search(r" (stood|waited) at spin\+0x", out)
 
 
 def test_a_program_with_a_handler_of_its_own_is_asked_after_the_launch(arch, interrupted):
