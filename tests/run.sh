@@ -51,9 +51,9 @@ late=()
 if [[ -n ${MLA_CI_STARTED-} ]]; then
   built=$(($(date +%s) - MLA_CI_STARTED))
   left_out=()
-  ((built > 1080)) && left_out+=(python_vllm_smoke python_sglang_smoke style_lint)
-  ((built > 1440)) && left_out+=(python_triton every_query plants estimate_peak)
-  ((built > 1800)) && left_out+=(aiter_checked hip_gfx_mutation rocm_programs install_consumer)
+  ((built > 960)) && left_out+=(python_vllm_smoke python_sglang_smoke style_lint)
+  ((built > 1260)) && left_out+=(python_triton every_query plants estimate_peak)
+  ((built > 1560)) && left_out+=(aiter_checked hip_gfx_mutation rocm_programs install_consumer)
   if ((${#left_out[@]})); then
     late=(-E "^($(IFS='|' && echo "${left_out[*]}"))\$")
     echo "left out, since building took $((built / 60)) minutes: ${left_out[*]}" >&2
