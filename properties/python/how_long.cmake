@@ -1,6 +1,6 @@
-# Says what `pip install .` is about to do. pip keeps the output of a build to itself, unless it fails
-# or -v is given, and would print "still running..." for minutes: the sentence goes to the terminal too.
-# Processor time of the wheel's targets, Release, x86-64 with both device architectures: nine minutes on two cores.
+# Says what `pip install .` is about to do. pip keeps the output of a build to itself, unless it
+# fails or -v is given, and prints "still running..." for minutes: the terminal gets the sentence too.
+# The processor time is that of nine minutes on two cores (docs/use/start.md).
 set(minutes 18)
 
 cmake_host_system_information(RESULT cpus QUERY NUMBER_OF_LOGICAL_CORES)
@@ -14,8 +14,10 @@ if("$ENV{CMAKE_BUILD_PARALLEL_LEVEL}" MATCHES "^[1-9][0-9]*$"
   set(cpus $ENV{CMAKE_BUILD_PARALLEL_LEVEL})
 endif()
 math(EXPR here "(${minutes} + ${cpus} - 1) / ${cpus}")
-set(said "mla-testbed: compiling takes about ${minutes} minutes of one CPU, about ${here} on ${cpus} as here, and \
-0.6 GB of memory for each. `pip install -v .` shows each step, CMAKE_BUILD_PARALLEL_LEVEL limits the CPUs.")
+set(said "mla-testbed: compiling takes about ${minutes} minutes of one CPU, about ${here} on ${cpus} \
+as here, and 0.6 GB of memory for each. `pip install -v .` shows each step, \
+CMAKE_BUILD_PARALLEL_LEVEL limits the CPUs.")
 message(STATUS "${said}")
 # Nothing to see without a terminal: no error.
-execute_process(COMMAND sh -c "printf '\\n%s\\n' \"$1\" >/dev/tty" sh "${said}" OUTPUT_QUIET ERROR_QUIET)
+execute_process(COMMAND sh -c "printf '\\n%s\\n' \"$1\" >/dev/tty" sh "${said}"
+                OUTPUT_QUIET ERROR_QUIET)

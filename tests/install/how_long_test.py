@@ -3,6 +3,7 @@
 
 Exit: 0 it says so, 1 it does not.
 """
+
 import os
 import pathlib
 import pty
@@ -23,8 +24,9 @@ def on_terminal() -> str:
     """What a terminal shows while a build runs below it whose own output goes elsewhere."""
     child, terminal = pty.fork()
     if child == 0:
-        quiet = subprocess.run(CONFIGURE, env=environment(), stdin=subprocess.DEVNULL,
-                               capture_output=True, check=False)
+        quiet = subprocess.run(
+            CONFIGURE, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
         os._exit(quiet.returncode)
     shown = b""
     try:
@@ -38,23 +40,34 @@ def on_terminal() -> str:
 
 def piped(**more: str) -> str:
     """What the build prints without a terminal."""
-    done = subprocess.run(CONFIGURE, env=environment(**more), capture_output=True, text=True,
-                          check=True, start_new_session=True)
+    done = subprocess.run(
+        CONFIGURE,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        check=True,
+        start_new_session=True,
+    )
     assert done.stderr == "", done.stderr
     return done.stdout
 
 
 class HowLong(unittest.TestCase):
     def test_the_terminal_shows_time_and_cpus(self) -> None:
-        self.assertRegex(on_terminal(), r"\nmla-testbed: compiling takes about \d+ minutes of one "
-                         rf"CPU, about \d+ on {len(os.sched_getaffinity(0))} as here")
+        self.assertRegex(
+            on_terminal(),
+            r"\nmla-testbed: compiling takes about \d+ minutes of one "
+            rf"CPU, about \d+ on {len(os.sched_getaffinity(0))} as here",
+        )
 
     def test_the_output_of_the_build_has_it_and_no_terminal_is_no_error(self) -> None:
         self.assertIn("-- mla-testbed: compiling takes about", piped())
 
     def test_fewer_jobs_take_longer(self) -> None:
-        self.assertIn("about 18 minutes of one CPU, about 18 on 1 as here",
-                      piped(CMAKE_BUILD_PARALLEL_LEVEL="1"))
+        self.assertIn(
+            "about 18 minutes of one CPU, about 18 on 1 as here",
+            piped(CMAKE_BUILD_PARALLEL_LEVEL="1"),
+        )
 
     def test_a_limit_that_is_none_is_left_to_cmake(self) -> None:
         self.assertEqual(piped(CMAKE_BUILD_PARALLEL_LEVEL="many"), piped())

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# wheel_test.sh <build directory> <scratch directory>: what a wheel is made of, from a tree configured as
-# one, with the binaries of the build: nothing is compiled. tests/python/install_test.sh does, nightly.
+# wheel_test.sh <build directory> <scratch directory>: what a wheel is made of, from a tree configured
+# as one, with the binaries of the build. tests/python/install_test.sh compiles one, nightly.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
