@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # pip install . in a fresh virtual environment: the package, its library, the command on the PATH,
-# the script of docs/use/python.md, manual and completions. The same for the wheel that properties/python/wheel.sh makes, whose
-# libgomp lies beside the library.
+# the script of docs/use/python.md, manual and completions. The same for the wheel that
+# properties/python/wheel.sh makes, whose libgomp lies beside the library.
 #
 #   install_test.sh SCRATCH
 set -euo pipefail
