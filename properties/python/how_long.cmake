@@ -4,10 +4,12 @@
 set(minutes 18)
 
 cmake_host_system_information(RESULT cpus QUERY NUMBER_OF_LOGICAL_CORES)
-find_program(MLA_NPROC nproc) # which knows of taskset and of a container's CPUs
+find_program(MLA_NPROC nproc) # which knows of taskset and cpusets
 mark_as_advanced(MLA_NPROC)
 if(MLA_NPROC)
-  execute_process(COMMAND ${MLA_NPROC} OUTPUT_VARIABLE cpus OUTPUT_STRIP_TRAILING_WHITESPACE)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=OMP_NUM_THREADS --unset=OMP_THREAD_LIMIT
+                          ${MLA_NPROC}
+                  OUTPUT_VARIABLE cpus OUTPUT_STRIP_TRAILING_WHITESPACE)
 endif()
 if("$ENV{CMAKE_BUILD_PARALLEL_LEVEL}" MATCHES "^[1-9][0-9]*$"
    AND "$ENV{CMAKE_BUILD_PARALLEL_LEVEL}" LESS cpus)

@@ -17,7 +17,9 @@ CONFIGURE = ["cmake", "-P", str(ROOT / "properties/python/how_long.cmake")]
 
 
 def environment(**more: str) -> dict[str, str]:
-    return {**{k: v for k, v in os.environ.items() if k != "CMAKE_BUILD_PARALLEL_LEVEL"}, **more}
+    """OMP_NUM_THREADS says nothing of a build; nproc would take it for the number of CPUs."""
+    kept = {k: v for k, v in os.environ.items() if k != "CMAKE_BUILD_PARALLEL_LEVEL"}
+    return {**kept, "OMP_NUM_THREADS": "7", **more}
 
 
 def on_terminal() -> str:

@@ -12,8 +12,13 @@ fail() {
 }
 
 rm -rf "$tree" "$wheel"
+fetched=() # libraries that the build fetched are not fetched again
+for source in "$build"/_deps/*-src; do
+  name=$(basename "$source" -src)
+  [[ ! -d $source ]] || fetched+=("-DFETCHCONTENT_SOURCE_DIR_${name^^}=$source")
+done
 cmake -G Ninja -S "$root" -B "$tree" -DCMAKE_BUILD_TYPE=Release -DMLA_TESTS=OFF -DMLA_BENCHMARKS=OFF \
-  -DSKBUILD=2 -DSKBUILD_SCRIPTS_DIR="$wheel/scripts" -DSKBUILD_DATA_DIR="$wheel/data" >"$2/wheel.txt" 2>&1 ||
+  "${fetched[@]}" -DSKBUILD=2 -DSKBUILD_SCRIPTS_DIR="$wheel/scripts" -DSKBUILD_DATA_DIR="$wheel/data" >"$2/wheel.txt" 2>&1 ||
   fail "the configuration: $(tail "$2/wheel.txt")"
 grep -q '^-- mla-testbed: compiling takes about' "$2/wheel.txt" || fail 'it does not say how long it takes'
 
