@@ -5,7 +5,7 @@
 #
 # `pip wheel .` gives py3-none-linux_x86_64: a wheel for this machine. auditwheel looks at the
 # symbols that library and command need, puts libgomp beside them, and names the oldest glibc that
-# has all of them (manylinux_2_34 on Debian 12). Exit: 1 the wheel is for this machine only; 3 the
+# has all of them (manylinux_2_35 on Debian 12). Exit: 1 the wheel is for this machine only; 3 the
 # tools cannot be installed.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # pip install . in a fresh virtual environment: the package, its library, the command on the PATH,
-# and the script of README.md. The same for the wheel that properties/python/wheel.sh makes, whose
-# libgomp lies beside the library.
+# the script of docs/use/python.md, manual and completions. The same for the wheel that
+# properties/python/wheel.sh makes, whose libgomp lies beside the library.
 #
 #   install_test.sh SCRATCH
 set -euo pipefail
@@ -9,15 +9,20 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 scratch=$1
 rm -rf "$scratch" && mkdir -p "$scratch"
 unset MLA_TESTBED_LIBRARY PYTHONPATH
-sed -n '/^## From Python/,/^## Exit/s/^    //p' "$root/README.md" >"$scratch/readme.py"
-[[ $(wc -l <"$scratch/readme.py") -eq 5 ]] || { echo "README.md has no script of five lines" >&2; exit 1; }
+page=docs/use/python.md
+sed -n '/^## Five lines/,/^## Five minutes/s/^    //p' "$root/$page" >"$scratch/five.py"
+[[ $(wc -l <"$scratch/five.py") -eq 5 ]] || { echo "$page has no script of five lines" >&2; exit 1; }
 
 # judge ENVIRONMENT: what was installed there
 judge() (
   cd "$scratch"
   export PATH=$1/bin:$PATH
-  [[ $(python readme.py) == $'valid\npass' ]] || { echo "the script of README.md failed" >&2; exit 1; }
+  [[ $(python five.py) == $'valid\npass' ]] || { echo "the script of $page failed" >&2; exit 1; }
   [[ $(command -v mla-testbed) == "$1/bin/mla-testbed" ]]
+  for text in man/man1/mla-testbed.1 bash-completion/completions/mla-testbed \
+    zsh/site-functions/_mla-testbed fish/vendor_completions.d/mla-testbed.fish; do
+    [[ -s $1/share/$text ]] || { echo "there is no share/$text" >&2; exit 1; }
+  done
   mla-testbed replay 'mla1:1q1s40;cu=4' --backend hip --device emulated:gfx942 --property P12
   python -c 'import mla_testbed, sys; sys.exit(mla_testbed.version() not in sys.argv[1])' \
     "$(mla-testbed --version)"

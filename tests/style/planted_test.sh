@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The formatter, the linter and the checks of citations, headers, includes, imports and links complain about what deserves it.
+# The formatter, the linter and the checks of citations, headers, includes, imports, links and
+# placeholders complain about what deserves it.
 set -euo pipefail
 for tool in clang-format-19 clang-tidy-19; do
   command -v "$tool" >/dev/null || { echo "$tool is missing" >&2; exit 10; }
@@ -146,3 +147,12 @@ if python3 tests/style/links.py "$folder/named.cpp" >/dev/null; then
   echo "links.py accepts a source that names a page that does not exist" >&2
   exit 1
 fi
+
+for line in 'git clone <this repository>' 'uses: <owner>/mla-testbed/x@main' '<repository URL>' \
+  'ghcr.io/OWNER/mla-testbed' 'your-org/mla-testbed'; do
+  printf '%s\n' "$line" >"$folder/open.md"
+  if python3 tests/style/placeholders.py "$folder/open.md" >/dev/null; then
+    echo "placeholders.py accepts $line" >&2
+    exit 1
+  fi
+done
