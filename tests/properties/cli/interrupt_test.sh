@@ -157,7 +157,7 @@ last='mla-testbed run | head -n 1'
   head -n 1 >"$scratch/out"
 code=${PIPESTATUS[0]}
 expect_exit 1
-expect_silent err
+expect_err "^wrote .*head\.xml, [0-9]+ KiB$"
 expect_out '^FAIL P00'
 xml_is_whole "$scratch/head.xml"
 
