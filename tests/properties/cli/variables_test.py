@@ -12,18 +12,23 @@ PAGE = ROOT / "docs/reference/environment.md"
 # Those of AITER, its engines and the system, which have their own pages.
 FOREIGN = {"AITER_ENABLE_EXPERIMENTAL", "AITER_JIT_DIR", "AITER_VERSION", "CU_NUM", "GPU_ARCHS",
            "SGLANG_USE_AITER", "TRITON_DEFAULT_FP_FUSION", "OMP_NUM_THREADS", "PYTHONPATH", "TERM",
-           "PATH"}
+           "PATH", "VLLM_ROCM_USE_AITER_LINEAR", "VLLM_ROCM_USE_AITER_RMSNORM"}
 
 
 def read_in_sources():
-    """Variables of our own by name anywhere in Python; in C++ what getenv or its wrappers take."""
+    """Variables of our own by name anywhere in Python; in C++ what getenv or its wrappers take, and
+    constants of ours in headers."""
     found = set()
-    for path in (ROOT / "properties/python").rglob("*.py"):
+    python = [*(ROOT / "properties/python").rglob("*.py"),
+              *(ROOT / "hip_backend/rocm").rglob("*.py")]
+    for path in python:
         found |= set(re.findall(r"""["'](MLA_TESTBED_[A-Z_]+[A-Z])["']""", path.read_text()))
         found |= set(re.findall(r"""environ(?:\.get)?[(\[]["']([A-Z_]+)["']""", path.read_text()))
     for folder in ("core", "cpu_backend", "hip_backend", "properties"):
         for path in (ROOT / folder).rglob("*.cpp"):
             found |= set(re.findall(r'getenv\("([A-Z_]+)"\)', path.read_text()))
+        for path in (ROOT / folder).rglob("*.hpp"):
+            found |= set(re.findall(r'= "(MLA_TESTBED_[A-Z_]+)"', path.read_text()))
     return found
 
 
