@@ -158,6 +158,7 @@ last='mla-testbed run | head -n 1'
 code=${PIPESTATUS[0]}
 expect_exit 1
 expect_err "^wrote .*head\.xml, [0-9]+ KiB$"
+[[ $(wc -l <"$scratch/err") -eq 1 ]] || fail "expected one line on stderr"
 expect_out '^FAIL P00'
 xml_is_whole "$scratch/head.xml"
 

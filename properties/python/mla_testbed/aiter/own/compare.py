@@ -7,7 +7,6 @@ bound from that.
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import importlib
 import inspect
@@ -17,15 +16,13 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from ... import _tensors
 from ...world import notes
 from .. import jit_directory, operation
 
 #: What is compared: planners and the reduce. The other ports are not bit-compatible in the last
 #: digits of rope, or have layouts of one version.
 COMPARED = ("module_mla_metadata", "module_ps_metadata", "module_mla_reduce")
-#: AITER's numbers of element types.
-_DTYPES = {torch.float16: 2, torch.bfloat16: 3, torch.float32: 4, torch.int32: 8,
-           torch.uint8: 11, torch.int64: 12, torch.uint64: 13}
 _UNIT_F32 = 2.0 ** -24
 
 
@@ -126,12 +123,10 @@ def _outside(a: torch.Tensor, b: torch.Tensor, bound: torch.Tensor) -> torch.Ten
 
 
 def _descriptor(tensor: torch.Tensor, own: torch.Tensor) -> Any:
-    made = operation.aiter_tensor_t(
+    return operation.aiter_tensor_t(
         tensor.data_ptr(), tensor.numel(), tensor.ndim, tuple(tensor.shape),
-        tuple(tensor.stride()), _DTYPES[tensor.dtype],
+        tuple(tensor.stride()), _tensors.DTYPES[str(tensor.dtype).removeprefix("torch.")],
         0 if notes.on_device(own) else -1)
-    assert isinstance(made, ctypes.Structure)
-    return made
 
 
 def _plain(value: Any) -> Any:
