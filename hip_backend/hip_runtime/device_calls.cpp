@@ -1,10 +1,11 @@
 // The device and its properties.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 
 #include "core/say.hpp"
-#include "hip_backend/hip_runtime/state.hpp"
+#include "hip_backend/hip_runtime/stream.hpp"
 
 namespace rt = mla::hip_runtime;
 
@@ -168,6 +169,36 @@ hipError_t hipDeviceDisablePeerAccess(int) {
                    "hipDeviceDisablePeerAccess: there is one device, and no peer");
 }
 hipError_t hipDeviceSynchronize() {
+  const rt::Turn turn;
+  return rt::refuse_while_capturing("hipDeviceSynchronize");
+}
+hipError_t hipDeviceGet(hipDevice_t* device, int ordinal) {
+  if (device == nullptr || ordinal != 0) return rt::keep(hipErrorInvalidValue);
+  return *device = 0, hipSuccess;
+}
+hipError_t hipDeviceGetName(char* name, int bytes, hipDevice_t device) {
+  if (name == nullptr || bytes < 1) return rt::keep(hipErrorInvalidValue);
+  hipDeviceProp_t properties;
+  if (const auto bad = hipGetDeviceProperties(&properties, device)) return bad;
+  std::snprintf(name, static_cast<std::size_t>(bytes), "%s", properties.name);
+  return hipSuccess;
+}
+hipError_t hipDeviceTotalMem(std::size_t* bytes, hipDevice_t device) {
+  if (bytes == nullptr) return rt::keep(hipErrorInvalidValue);
+  if (device != 0) return rt::keep(hipErrorInvalidDevice);
+  return *bytes = rt::most_memory, hipSuccess;
+}
+hipError_t hipDeviceComputeCapability(int* major, int* minor, hipDevice_t device) {
+  if (major == nullptr || minor == nullptr) return rt::keep(hipErrorInvalidValue);
+  hipDeviceProp_t properties;
+  if (const auto bad = hipGetDeviceProperties(&properties, device)) return bad;
+  return *major = properties.major, *minor = properties.minor, hipSuccess;
+}
+// It stands in no slot; programs only want to tell devices apart.
+hipError_t hipDeviceGetPCIBusId(char* id, int bytes, int device) {
+  if (id == nullptr || bytes < 1) return rt::keep(hipErrorInvalidValue);
+  if (device != 0) return rt::keep(hipErrorInvalidDevice);
+  std::snprintf(id, static_cast<std::size_t>(bytes), "0000:00:00.0");
   return hipSuccess;
 }
 

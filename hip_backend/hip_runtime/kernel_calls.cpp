@@ -1,97 +1,13 @@
 // Registration of code objects, and launches.
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "core/say.hpp"
-#include "hip_backend/gfx_emulator/load.hpp"
-#include "hip_backend/gfx_emulator/run/end_by_signal.hpp"
+#include "hip_backend/hip_runtime/bundle.hpp"
 #include "hip_backend/hip_runtime/launch.hpp"
-#include "hip_backend/hip_runtime/print.hpp"
-#include "hip_backend/hip_runtime/state.hpp"
-
-namespace mla::hip_runtime {
-namespace {
-constexpr std::size_t kArgumentLine = 64;  // bytes of a cache line
-}
-
-std::size_t elf_size(const std::byte* image) {
-  std::uint64_t sections = 0;
-  std::uint16_t entry_size = 0, count = 0;
-  std::memcpy(&sections, image + 40, sizeof sections);
-  std::memcpy(&entry_size, image + 58, sizeof entry_size);
-  std::memcpy(&count, image + 60, sizeof count);
-  return sections + std::size_t{entry_size} * count;
-}
-
-std::vector<std::byte> packed(const gfx::Kernel& kernel, void** arguments) {
-  std::vector<std::byte> out(kernel.kernarg_size);
-  for (const gfx::Argument& argument : kernel.arguments) {
-    if (argument.kind.starts_with("hidden")) continue;
-    std::memcpy(out.data() + argument.offset, *arguments++, argument.size);
-  }
-  return out;
-}
-
-const gfx::Kernel* kernel_of(const Function& function) {
-  const auto object = function.unit->code_of(function.name);
-  if (object) return (*object)->kernel(function.name);
-  fault(hipErrorInvalidDeviceFunction, say(function.name, ": ", object.error().message));
-  return nullptr;
-}
-
-hipError_t launch(const Function& function, dim3 grid, dim3 block,
-                  std::span<const std::byte> kernarg, std::size_t dynamic_lds) {
-  Runtime& r = runtime();
-  for (const std::uint32_t count : {grid.x, grid.y, grid.z, block.x, block.y, block.z}) {
-    if (count != 0) continue;
-    return fault(hipErrorInvalidConfiguration,
-                 say(function.name, ": a grid of ", grid.x, " x ", grid.y, " x ", grid.z,
-                     " blocks of ", block.x, " x ", block.y, " x ", block.z,
-                     " threads was launched; each number has to be 1 or more"));
-  }
-  const auto code = function.unit->code_of(function.name);
-  if (!code)
-    return fault(hipErrorInvalidDeviceFunction, say(function.name, ": ", code.error().message));
-  if (const auto error = prepare_printing(**code))
-    return fault(hipErrorOutOfMemory, function.name + ": " + error->message);
-  // Compilers widen scalar loads past the last argument, which a GPU's memory for arguments allows.
-  std::vector<std::byte> arguments(kernarg.begin(), kernarg.end());
-  arguments.resize((kernarg.size() + kArgumentLine - 1) / kArgumentLine * kArgumentLine);
-  // Who defers faults is Python, whose handler only notes the signal.
-  const gfx::EndBySignal signals(r.defers_faults ? gfx::Interrupts::end_too
-                                                 : gfx::Interrupts::are_the_programs);
-  const auto report = gfx::run(**code,
-                               {.kernel = function.name,
-                                .grid = {grid.x, grid.y, grid.z},
-                                .block = {block.x, block.y, block.z},
-                                .kernarg = arguments,
-                                .dynamic_lds = static_cast<std::uint32_t>(dynamic_lds),
-                                .options = r.device.options},
-                               r.memory);
-  const Printed printed = take_printed();
-  std::fputs(printed.text.c_str(), stdout);
-  for (const std::string& assertion : printed.assertions)
-    r.launched.faults.push_back(function.name + ": " + assertion);
-  if (!report) {
-    signals.end_process(report.error().message);
-    return fault(hipErrorInvalidValue, function.name + ": " + report.error().message);
-  }
-  ++r.launched.launches;
-  r.launched.instructions += report->statistics.instructions;
-  for (const gfx::Event& event : report->findings) r.launched.findings.push_back(event.line());
-  for (const gfx::Event& event : report->faults) r.launched.faults.push_back(event.line());
-  if (r.defers_faults) return hipSuccess;
-  if (!printed.assertions.empty()) return keep(hipErrorAssert);
-  return keep(report->faults.empty() ? hipSuccess : hipErrorLaunchFailure);
-}
-
-}  // namespace mla::hip_runtime
+#include "hip_backend/hip_runtime/work.hpp"
 
 namespace rt = mla::hip_runtime;
 
@@ -154,7 +70,7 @@ hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, std::size_t* lds,
 extern "C" {
 
 hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                           std::size_t dynamic_lds, hipStream_t) {
+                           std::size_t dynamic_lds, hipStream_t stream) {
   const rt::Turn turn;
   const auto found = rt::runtime().functions.find(kernel);
   if (found == rt::runtime().functions.end()) {
@@ -163,7 +79,8 @@ hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arg
   }
   const auto* const code = rt::kernel_of(found->second);
   if (code == nullptr) return rt::last_error();
-  return rt::launch(found->second, grid, block, rt::packed(*code, arguments), dynamic_lds);
+  return rt::submit(stream, rt::KernelWork{found->second, grid, block, rt::packed(*code, arguments),
+                                           dynamic_lds});
 }
 hipError_t hipLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                       unsigned dynamic_lds, hipStream_t stream) {

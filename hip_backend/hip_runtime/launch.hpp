@@ -16,8 +16,17 @@ std::size_t elf_size(const std::byte* image);
 // declaration.
 std::vector<std::byte> packed(const gfx::Kernel& kernel, void** arguments);
 
+// The same of arguments as a launch gives them: pointers, or one block that `extra` names. Fails:
+// with a sentence that begins with the call.
+hipError_t arguments_of(const char* call, const Function& function, const gfx::Kernel& kernel,
+                        void** arguments, void** extra, std::vector<std::byte>& kernarg);
+
 // The kernel of a function; null after a fault that names what is not there.
 const gfx::Kernel* kernel_of(const Function& function);
+
+// The kernel of a host's stub; the function of a handle. Null after a fault that names the call.
+const gfx::Kernel* registered_kernel(const char* call, const void* stub);
+const Function* function_of(const char* call, hipFunction_t handle);
 
 // Runs the kernel to its end. `kernarg` is at least what the kernel's metadata say. Fails: with
 // what the kernel did wrong, which take_launched() has as a sentence.

@@ -1,145 +1,9 @@
-// Memory of the device, and copies that know where it ends.
+// What memory programs have, and where it is.
 #include <algorithm>
-#include <cstring>
-#include <new>
-#include <string_view>
 
 #include "core/say.hpp"
-#include "hip_backend/hip_runtime/state.hpp"
-
-namespace mla::hip_runtime {
-namespace {
-
-hipError_t allocate(void** pointer, std::size_t bytes) {
-  if (pointer == nullptr) return keep(hipErrorInvalidValue);
-  if (bytes == 0) return *pointer = nullptr, hipSuccess;
-  *pointer = nullptr;
-  if (bytes > free_memory()) return keep(hipErrorOutOfMemory);
-  try {
-    gfx::Memory& memory = runtime().memory;
-    const bool fresh = runtime().device.options.checks.uninitialised;
-    const auto range =
-        fresh ? memory.allocate_fresh(bytes, allocated) : memory.allocate(bytes, allocated);
-    if (!range) return keep(hipErrorOutOfMemory);
-    *pointer = range->data();
-  } catch (const std::bad_alloc&) {
-    return keep(hipErrorOutOfMemory);
-  }
-  return hipSuccess;
-}
-
-// Forgets the range that begins here, if it has this name.
-bool forget(const void* base, std::string_view name) {
-  const auto ranges = runtime().memory.ranges();
-  const auto address = reinterpret_cast<std::uint64_t>(base);
-  const auto found = std::find_if(ranges->begin(), ranges->end(), [&](const auto& r) {
-    return r.base == address && r.name == name;
-  });
-  return found != ranges->end() && !runtime().memory.release(base);
-}
-
-hipError_t release(void* pointer) {
-  if (pointer == nullptr) return hipSuccess;
-  return forget(pointer, allocated) ? hipSuccess : keep(hipErrorInvalidValue);
-}
-
-enum class Side { host, device, past_the_end };
-
-Side side_in(std::span<const gfx::Range> ranges, const void* pointer, std::size_t bytes) {
-  const auto address = reinterpret_cast<std::uint64_t>(pointer);
-  if (gfx::find_range(ranges, address, bytes) != nullptr) return Side::device;
-  return gfx::find_range(ranges, address, 0) != nullptr ? Side::past_the_end : Side::host;
-}
-
-Side side_of(const void* pointer, std::size_t bytes) {
-  Side side = side_in(*runtime().memory.ranges(), pointer, bytes);
-  const auto look = [&](const Unit& unit) {  // at its variables
-    for (const gfx::CodeObject* object : unit.objects())
-      if (side == Side::host) side = side_in(object->ranges(), pointer, bytes);
-  };
-  for (const auto& unit : runtime().units) look(*unit);
-  for (const auto& module : runtime().modules) look(module->unit);
-  return side;
-}
-
-// Why `call` may not touch these bytes; nothing if it may. A pointer of the host is not looked at.
-hipError_t refuse(const char* call, const void* pointer, std::size_t bytes, bool on_device) {
-  const Side side = side_of(pointer, bytes);
-  if (side == Side::past_the_end)
-    return fault(hipErrorInvalidValue,
-                 say(call, ": ", bytes, " bytes reach past the end of an allocation"));
-  if (side == Side::host && on_device)
-    return fault(hipErrorInvalidValue, say(call, ": what should be on the device is not"));
-  return hipSuccess;
-}
-
-hipError_t copy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind) {
-  if (bytes == 0) return hipSuccess;
-  if (to == nullptr || from == nullptr) return keep(hipErrorInvalidValue);
-  const bool both = kind == hipMemcpyDeviceToDevice;
-  if (const auto bad = refuse("hipMemcpy to", to, bytes, both || kind == hipMemcpyHostToDevice))
-    return bad;
-  if (const auto bad = refuse("hipMemcpy from", from, bytes, both || kind == hipMemcpyDeviceToHost))
-    return bad;
-  return std::memmove(to, from, bytes), hipSuccess;
-}
-
-// Rows of `width` bytes. Nothing is copied unless every row may be.
-hipError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                     std::size_t width, std::size_t height, hipMemcpyKind kind) {
-  if (width > to_pitch || width > from_pitch) return keep(hipErrorInvalidPitchValue);
-  if (width == 0 || height == 0) return hipSuccess;
-  if (to == nullptr || from == nullptr) return keep(hipErrorInvalidValue);
-  const bool both = kind == hipMemcpyDeviceToDevice;
-  if (const auto bad = refuse("hipMemcpy2D to", to, to_pitch * (height - 1) + width,
-                              both || kind == hipMemcpyHostToDevice))
-    return bad;
-  if (const auto bad = refuse("hipMemcpy2D from", from, from_pitch * (height - 1) + width,
-                              both || kind == hipMemcpyDeviceToHost))
-    return bad;
-  for (std::size_t row = 0; row < height; ++row)
-    std::memmove(static_cast<std::byte*>(to) + row * to_pitch,
-                 static_cast<const std::byte*>(from) + row * from_pitch, width);
-  return hipSuccess;
-}
-
-hipError_t set(void* to, int value, std::size_t bytes) {
-  if (bytes == 0) return hipSuccess;
-  if (const auto bad = refuse("hipMemset", to, bytes, true)) return bad;
-  return std::memset(to, value, bytes), hipSuccess;
-}
-
-// Empty if no code object registered it.
-std::span<std::byte> variable_of(const void* symbol) {
-  const auto found = runtime().variables.find(symbol);
-  if (found == runtime().variables.end()) return {};
-  return found->second.unit->variable(found->second.name);
-}
-
-// Where `bytes` from `offset` on of a variable of the device are; null if it has not so many.
-std::byte* in_variable(const void* symbol, std::size_t offset, std::size_t bytes) {
-  const std::span<std::byte> variable = variable_of(symbol);
-  if (variable.empty()) {
-    fault(hipErrorInvalidSymbol, "a variable was named that no code object registered");
-    return nullptr;
-  }
-  const std::size_t size = variable.size();
-  if (offset <= size && bytes <= size - offset) return variable.data() + offset;
-  fault(hipErrorInvalidValue, say(bytes, " bytes from byte ", offset,
-                                  " on reach past the end of a variable of ", size, " bytes"));
-  return nullptr;
-}
-
-}  // namespace
-
-std::size_t free_memory() {
-  std::size_t used = 0;
-  for (const gfx::Range& range : *runtime().memory.ranges())
-    if (range.name == allocated) used += range.size;
-  return most_memory - std::min(used, most_memory);
-}
-
-}  // namespace mla::hip_runtime
+#include "hip_backend/hip_runtime/memory.hpp"
+#include "hip_backend/hip_runtime/stream.hpp"
 
 namespace rt = mla::hip_runtime;
 
@@ -147,10 +11,14 @@ extern "C" {
 
 hipError_t hipMalloc(void** pointer, std::size_t bytes) {
   const rt::Turn turn;
+  if (const auto bad = rt::refuse_while_capturing("hipMalloc")) return bad;
   return rt::allocate(pointer, bytes);
 }
-hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t) {
+// Memory that a graph allocates would have another address at each launch.
+hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t stream) {
   const rt::Turn turn;
+  if (rt::capture_of(stream))
+    return rt::fault(hipErrorNotSupported, "hipMallocAsync: graphs have no nodes of memory here");
   return rt::allocate(pointer, bytes);
 }
 // A pitch as GPUs have it: rows begin at multiples of 256 bytes.
@@ -217,68 +85,70 @@ hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned flags) {
 }
 hipError_t hipFree(void* pointer) {
   const rt::Turn turn;
+  if (const auto bad = rt::refuse_while_capturing("hipFree")) return bad;
   return rt::release(pointer);
 }
-hipError_t hipFreeAsync(void* pointer, hipStream_t) {
+hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
   const rt::Turn turn;
+  if (rt::capture_of(stream))
+    return rt::fault(hipErrorNotSupported, "hipFreeAsync: graphs have no nodes of memory here");
   return rt::release(pointer);
 }
 hipError_t hipHostFree(void* pointer) {
   const rt::Turn turn;
   return rt::release(pointer);
 }
-hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind) {
-  const rt::Turn turn;
-  return rt::copy(to, from, bytes, kind);
+
+hipError_t hipExtMallocWithFlags(void** pointer, std::size_t bytes, unsigned) {
+  return hipMalloc(pointer, bytes);
 }
-hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
-                          hipStream_t) {
-  const rt::Turn turn;
-  return rt::copy(to, from, bytes, kind);
+hipError_t hipHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
+  return hipHostMalloc(pointer, bytes, flags);
 }
-hipError_t hipMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                       std::size_t width, std::size_t height, hipMemcpyKind kind) {
-  const rt::Turn turn;
-  return rt::copy_rows(to, to_pitch, from, from_pitch, width, height, kind);
+hipError_t hipMallocHost(void** pointer, std::size_t bytes) {
+  return hipHostMalloc(pointer, bytes, hipHostMallocDefault);
 }
-hipError_t hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
-                            std::size_t from_pitch, std::size_t width, std::size_t height,
-                            hipMemcpyKind kind, hipStream_t) {
-  const rt::Turn turn;
-  return rt::copy_rows(to, to_pitch, from, from_pitch, width, height, kind);
+hipError_t hipFreeHost(void* pointer) {
+  return hipHostFree(pointer);
 }
-hipError_t hipMemset(void* to, int value, std::size_t bytes) {
-  const rt::Turn turn;
-  return rt::set(to, value, bytes);
+hipError_t hipMalloc3D(hipPitchedPtr* pointer, hipExtent extent) {
+  if (pointer == nullptr || (extent.depth != 0 && extent.height > rt::most_memory / extent.depth))
+    return rt::keep(hipErrorInvalidValue);
+  *pointer = {nullptr, 0, extent.width, extent.height};
+  return hipMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth);
 }
-hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t) {
-  const rt::Turn turn;
-  return rt::set(to, value, bytes);
+// Advice, which changes no value.
+hipError_t hipMemPrefetchAsync(const void*, std::size_t, int device, hipStream_t) {
+  return device == 0 || device == hipCpuDeviceId ? hipSuccess : rt::keep(hipErrorInvalidDevice);
+}
+hipError_t hipMemAdvise(const void*, std::size_t, hipMemoryAdvise, int device) {
+  return device == 0 || device == hipCpuDeviceId ? hipSuccess : rt::keep(hipErrorInvalidDevice);
 }
 
-hipError_t hipGetSymbolAddress(void** address, const void* symbol) {
+hipError_t hipCreateTextureObject(hipTextureObject_t*, const hipResourceDesc*,
+                                  const hipTextureDesc*, const void*) {
   const rt::Turn turn;
-  *address = rt::in_variable(symbol, 0, 0);
-  return *address == nullptr ? rt::last_error() : hipSuccess;
+  return rt::fault(hipErrorNotSupported,
+                   "hipCreateTextureObject: gfx942 and gfx950 have no image instructions");
 }
-hipError_t hipGetSymbolSize(std::size_t* bytes, const void* symbol) {
-  const rt::Turn turn;
-  if (rt::in_variable(symbol, 0, 0) == nullptr) return rt::last_error();
-  return *bytes = rt::variable_of(symbol).size(), hipSuccess;
-}
-hipError_t hipMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
-                             std::size_t offset, hipMemcpyKind) {
-  const rt::Turn turn;
-  std::byte* const to = rt::in_variable(symbol, offset, bytes);
-  return to == nullptr ? rt::last_error() : rt::copy(to, from, bytes, hipMemcpyDefault);
-}
-hipError_t hipMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
-                               hipMemcpyKind) {
-  const rt::Turn turn;
-  const std::byte* const from = rt::in_variable(symbol, offset, bytes);
-  return from == nullptr ? rt::last_error() : rt::copy(to, from, bytes, hipMemcpyDefault);
+hipError_t hipDestroyTextureObject(hipTextureObject_t) {
+  return rt::keep(hipErrorInvalidValue);  // none was made
 }
 
+// Memory that no call gave out is the host's, and not registered.
+hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void* pointer) {
+  const rt::Turn turn;
+  if (attributes == nullptr) return rt::keep(hipErrorInvalidValue);
+  const auto ranges = rt::runtime().memory.ranges();
+  const auto* const range =
+      mla::gfx::find_range(*ranges, reinterpret_cast<std::uint64_t>(pointer), 1);
+  auto* const same = const_cast<void*>(pointer);
+  *attributes = {};
+  if (range == nullptr) return hipSuccess;
+  const bool is_host = range->name == rt::registered;
+  *attributes = {is_host ? hipMemoryTypeHost : hipMemoryTypeDevice, 0, same, same, 0, 0};
+  return hipSuccess;
+}
 hipError_t hipPointerGetAttribute(void* value, hipPointer_attribute attribute,
                                   hipDeviceptr_t pointer) {
   const rt::Turn turn;

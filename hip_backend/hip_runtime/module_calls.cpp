@@ -11,6 +11,7 @@
 #include "core/say.hpp"
 #include "hip_backend/hip_runtime/bundle.hpp"
 #include "hip_backend/hip_runtime/launch.hpp"
+#include "hip_backend/hip_runtime/work.hpp"
 
 namespace rt = mla::hip_runtime;
 
@@ -31,16 +32,6 @@ hipFunction_t handle_of(const Function& function) {
   return reinterpret_cast<hipFunction_t>(const_cast<Function*>(&function));
 }
 
-const Function* function_of(const char* call, hipFunction_t handle) {
-  for (const auto& [stub, function] : runtime().functions)
-    if (handle_of(function) == handle) return &function;
-  for (const auto& module : runtime().modules)
-    for (const auto& [name, function] : module->functions)
-      if (handle_of(function) == handle) return &function;
-  fault(hipErrorInvalidHandle, say(call, ": this is no function of a loaded module"));
-  return nullptr;
-}
-
 hipError_t load(const char* call, hipModule_t* module, std::span<const std::byte> image) {
   if (module == nullptr) return keep(hipErrorInvalidValue);
   auto unit = Unit::of(image);
@@ -51,31 +42,18 @@ hipError_t load(const char* call, hipModule_t* module, std::span<const std::byte
   return hipSuccess;
 }
 
-// Bytes up to the end of the last argument that the program gives; the others are hidden ones.
-std::size_t declared_bytes(const gfx::Kernel& kernel) {
-  std::size_t bytes = 0;
-  for (const gfx::Argument& argument : kernel.arguments)
-    if (!argument.kind.starts_with("hidden"))
-      bytes = std::max(bytes, std::size_t{argument.offset} + argument.size);
-  return bytes;
-}
-
-// The block of arguments that HIP_LAUNCH_PARAM_BUFFER_POINTER and _SIZE name; null if there is
-// none.
-const std::byte* buffer_of(void** extra, std::size_t& size) {
-  const std::byte* buffer = nullptr;
-  for (; extra != nullptr && *extra != HIP_LAUNCH_PARAM_END; extra += 2) {
-    if (*extra == HIP_LAUNCH_PARAM_BUFFER_POINTER)
-      buffer = static_cast<const std::byte*>(extra[1]);
-    else if (*extra == HIP_LAUNCH_PARAM_BUFFER_SIZE)
-      size = *static_cast<const std::size_t*>(extra[1]);
-    else
-      return nullptr;
-  }
-  return buffer;
-}
-
 }  // namespace
+
+const Function* function_of(const char* call, hipFunction_t handle) {
+  for (const auto& [stub, function] : runtime().functions)
+    if (handle_of(function) == handle) return &function;
+  for (const auto& module : runtime().modules)
+    for (const auto& [name, function] : module->functions)
+      if (handle_of(function) == handle) return &function;
+  fault(hipErrorInvalidHandle, say(call, ": this is no function of a loaded module"));
+  return nullptr;
+}
+
 }  // namespace mla::hip_runtime
 
 extern "C" {
@@ -151,31 +129,22 @@ hipError_t hipGetFuncBySymbol(hipFunction_t* function, const void* symbol) {
 // The grid is in blocks. Arguments as for hipLaunchKernel(), or as one block in `extra`.
 hipError_t hipModuleLaunchKernel(hipFunction_t handle, unsigned grid_x, unsigned grid_y,
                                  unsigned grid_z, unsigned block_x, unsigned block_y,
-                                 unsigned block_z, unsigned dynamic_lds, hipStream_t,
+                                 unsigned block_z, unsigned dynamic_lds, hipStream_t stream,
                                  void** arguments, void** extra) {
   const rt::Turn turn;
   const rt::Function* const function = rt::function_of("hipModuleLaunchKernel", handle);
   if (function == nullptr) return rt::last_error();
   const auto* const kernel = rt::kernel_of(*function);
   if (kernel == nullptr) return rt::last_error();
-  std::size_t size = 0;
-  const std::byte* const buffer = rt::buffer_of(extra, size);
-  const std::size_t declared = rt::declared_bytes(*kernel);
-  if (declared != 0 && (arguments != nullptr) == (buffer != nullptr))
-    return rt::fault(hipErrorInvalidValue,
-                     mla::say("hipModuleLaunchKernel: ", function->name,
-                              " needs its arguments once, as pointers or as one block"));
-  if (buffer != nullptr && size < declared)
-    return rt::fault(hipErrorInvalidValue,
-                     mla::say("hipModuleLaunchKernel: ", function->name, " has ", declared,
-                              " bytes of arguments, the block ", size));
   std::vector<std::byte> kernarg;
-  if (buffer != nullptr)
-    kernarg.assign(buffer, buffer + size);
-  else if (arguments != nullptr)
-    kernarg = rt::packed(*kernel, arguments);
-  return rt::launch(*function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, kernarg,
-                    dynamic_lds);
+  if (const auto bad =
+          rt::arguments_of("hipModuleLaunchKernel", *function, *kernel, arguments, extra, kernarg))
+    return bad;
+  return rt::submit(stream, rt::KernelWork{*function,
+                                           {grid_x, grid_y, grid_z},
+                                           {block_x, block_y, block_z},
+                                           std::move(kernarg),
+                                           dynamic_lds});
 }
 
 }  // extern "C"

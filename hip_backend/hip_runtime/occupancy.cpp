@@ -13,13 +13,6 @@ namespace {
 
 constexpr int kSimds = 4, kMostWaves = 8, kRegisters = 512, kRegisterBlock = 8, kLanes = 64;
 
-const gfx::Kernel* registered_kernel(const void* stub) {
-  const auto found = runtime().functions.find(stub);
-  if (found != runtime().functions.end()) return kernel_of(found->second);
-  fault(hipErrorInvalidDeviceFunction, "hipOccupancy: no code object registered this kernel");
-  return nullptr;
-}
-
 int most_threads(const gfx::Kernel& kernel) {
   return kernel.max_workgroup_size == 0 ? 1024 : static_cast<int>(kernel.max_workgroup_size);
 }
@@ -39,6 +32,15 @@ int blocks_of(const gfx::Kernel& kernel, int block_size, std::size_t dynamic_lds
   return static_cast<int>(std::min<std::size_t>(by_lds, static_cast<std::size_t>(by_waves)));
 }
 
+// A null kernel is one that was not found.
+hipError_t active_blocks(const gfx::Kernel* kernel, int* blocks, int block_size,
+                         std::size_t dynamic_lds) {
+  if (kernel == nullptr) return last_error();
+  if (blocks == nullptr || block_size < 1 || block_size > most_threads(*kernel))
+    return keep(hipErrorInvalidValue);
+  return *blocks = blocks_of(*kernel, block_size, dynamic_lds), hipSuccess;
+}
+
 }  // namespace
 }  // namespace mla::hip_runtime
 
@@ -47,17 +49,29 @@ extern "C" {
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* stub,
                                                         int block_size, std::size_t dynamic_lds) {
   const rt::Turn turn;
-  const auto* const kernel = rt::registered_kernel(stub);
-  if (kernel == nullptr) return rt::last_error();
-  if (blocks == nullptr || block_size < 1 || block_size > rt::most_threads(*kernel))
-    return rt::keep(hipErrorInvalidValue);
-  return *blocks = rt::blocks_of(*kernel, block_size, dynamic_lds), hipSuccess;
+  const auto* const kernel = rt::registered_kernel("hipOccupancy", stub);
+  return rt::active_blocks(kernel, blocks, block_size, dynamic_lds);
+}
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* stub,
+                                                                 int block_size,
+                                                                 std::size_t dynamic_lds,
+                                                                 unsigned flags) {
+  if (flags > 1) return rt::keep(hipErrorInvalidValue);
+  return hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, stub, block_size, dynamic_lds);
+}
+hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t handle,
+                                                              int block_size,
+                                                              std::size_t dynamic_lds) {
+  const rt::Turn turn;
+  const auto* const function = rt::function_of("hipModuleOccupancy", handle);
+  const auto* const kernel = function == nullptr ? nullptr : rt::kernel_of(*function);
+  return rt::active_blocks(kernel, blocks, block_size, dynamic_lds);
 }
 // The block with the most threads on a compute unit, and of several the largest.
 hipError_t hipOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, const void* stub,
                                              std::size_t dynamic_lds, int block_limit) {
   const rt::Turn turn;
-  const auto* const kernel = rt::registered_kernel(stub);
+  const auto* const kernel = rt::registered_kernel("hipOccupancy", stub);
   if (kernel == nullptr) return rt::last_error();
   if (grid_size == nullptr || block_size == nullptr || block_limit < 0)
     return rt::keep(hipErrorInvalidValue);

@@ -19,7 +19,10 @@ constexpr int most_units = 1024;
 
 Runtime::Runtime() {
   const char* const checks = std::getenv("MLA_HIP_CHECKS");
-  if (checks != nullptr && *checks != '\0') device.options.checks = gfx::every_check;
+  if (checks != nullptr && *checks != '\0') {
+    device.options.checks = gfx::every_check;
+    device.options.checks.lanes = true;
+  }
   const auto limit = gfx::usual_instruction_limit();
   if (!limit) launched.faults.push_back(limit.error().message);
   device.options.instruction_limit = limit ? *limit : gfx::most_instructions;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,6 @@
 #if defined(__HIP__) && !defined(__HIPCC__)
 #define __HIPCC__ 1
 #endif
-
 
 // A word of CUDA's that code for both uses, as ROCm's headers have it.
 #define CUDA_SUCCESS hipSuccess
@@ -64,6 +64,11 @@ hipError_t hipGetDeviceCount(int* count);
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device);
 hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device);
 hipError_t hipDeviceSynchronize();
+hipError_t hipDeviceGet(hipDevice_t* device, int ordinal);
+hipError_t hipDeviceGetName(char* name, int bytes, hipDevice_t device);
+hipError_t hipDeviceTotalMem(std::size_t* bytes, hipDevice_t device);
+hipError_t hipDeviceComputeCapability(int* major, int* minor, hipDevice_t device);
+hipError_t hipDeviceGetPCIBusId(char* id, int bytes, int device);
 hipError_t hipInit(unsigned flags);
 hipError_t hipRuntimeGetVersion(int* version);
 hipError_t hipDriverGetVersion(int* version);
@@ -73,54 +78,21 @@ hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer);
 hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags);
 hipError_t hipDeviceDisablePeerAccess(int peer);
 hipError_t hipDeviceReset();
-hipError_t hipMemGetInfo(std::size_t* free, std::size_t* total);
-hipError_t hipStreamCreate(hipStream_t* stream);
-hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags);
-hipError_t hipStreamGetFlags(hipStream_t stream, unsigned* flags);
-hipError_t hipStreamQuery(hipStream_t stream);
-hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags = 0);
-hipError_t hipStreamDestroy(hipStream_t stream);
-hipError_t hipStreamSynchronize(hipStream_t stream);
-hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status);
-hipError_t hipEventCreate(hipEvent_t* event);
-hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned flags);
-hipError_t hipEventQuery(hipEvent_t event);
-hipError_t hipEventDestroy(hipEvent_t event);
-hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream = nullptr);
-hipError_t hipEventSynchronize(hipEvent_t event);
-hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t from, hipEvent_t to);
-hipError_t hipMalloc(void** pointer, std::size_t bytes);
-hipError_t hipMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
-                          std::size_t height);
-hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t stream);
-hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags = 0);
-hipError_t hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags = 1);
-hipError_t hipFree(void* pointer);
-hipError_t hipHostFree(void* pointer);
-hipError_t hipFreeAsync(void* pointer, hipStream_t stream);
-hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind);
-hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
-                          hipStream_t stream = nullptr);
-hipError_t hipMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                       std::size_t width, std::size_t height, hipMemcpyKind kind);
-hipError_t hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
-                            std::size_t from_pitch, std::size_t width, std::size_t height,
-                            hipMemcpyKind kind, hipStream_t stream = nullptr);
-hipError_t hipMemset(void* to, int value, std::size_t bytes);
-hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t stream = nullptr);
-hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags);
-hipError_t hipHostUnregister(void* pointer);
-hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned flags);
-hipError_t hipGetSymbolAddress(void** address, const void* symbol);
-hipError_t hipGetSymbolSize(std::size_t* bytes, const void* symbol);
-hipError_t hipMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
-                             std::size_t offset = 0, hipMemcpyKind kind = hipMemcpyHostToDevice);
-hipError_t hipMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes,
-                               std::size_t offset = 0, hipMemcpyKind kind = hipMemcpyDeviceToHost);
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
                                                         int block_size, std::size_t dynamic_lds);
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* kernel,
+                                                                 int block_size,
+                                                                 std::size_t dynamic_lds,
+                                                                 unsigned flags);
+hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t function,
+                                                              int block_size,
+                                                              std::size_t dynamic_lds);
 hipError_t hipOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, const void* kernel,
                                              std::size_t dynamic_lds, int block_limit);
+hipError_t hipFuncGetAttributes(hipFuncAttributes* attributes, const void* kernel);
+hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute, hipFunction_t function);
+hipError_t hipFuncSetAttribute(const void* kernel, hipFuncAttribute attribute, int value);
+hipError_t hipFuncSetCacheConfig(const void* kernel, hipFuncCache_t config);
 hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                            std::size_t dynamic_lds, hipStream_t stream);
 // Of a grid that fits on the device at once; else hipErrorCooperativeLaunchTooLarge. Its workgroups
@@ -141,8 +113,6 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
                                  unsigned block_z, unsigned dynamic_lds, hipStream_t stream,
                                  void** arguments, void** extra);
 hipError_t hipGetFuncBySymbol(hipFunction_t* function, const void* symbol);
-hipError_t hipPointerGetAttribute(void* value, hipPointer_attribute attribute,
-                                  hipDeviceptr_t pointer);
 // One process has the device: hipErrorNotSupported.
 hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* handle, void* pointer);
 hipError_t hipIpcOpenMemHandle(void** pointer, hipIpcMemHandle_t handle, unsigned flags);
@@ -154,50 +124,19 @@ hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, std::size_t* lds,
                                      hipStream_t* stream);
 }
 #pragma GCC visibility pop
-template <class T>
-hipError_t hipMalloc(T** pointer, std::size_t bytes) {
-  return hipMalloc(reinterpret_cast<void**>(pointer), bytes);
-}
-template <class T>
-hipError_t hipMallocPitch(T** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
-  return hipMallocPitch(reinterpret_cast<void**>(pointer), pitch, width, height);
-}
-template <class T>
-hipError_t hipHostMalloc(T** pointer, std::size_t bytes, unsigned flags = 0) {
-  return hipHostMalloc(reinterpret_cast<void**>(pointer), bytes, flags);
-}
-template <class T>
-hipError_t hipMallocManaged(T** pointer, std::size_t bytes, unsigned flags = 1) {
-  return hipMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags);
-}
+#include "graph_calls.h"
+#include "memory_calls.h"
+#include "stream_calls.h"
 template <class Kernel>
 hipError_t hipLaunchCooperativeKernel(Kernel kernel, dim3 grid, dim3 block, void** arguments,
                                       unsigned dynamic_lds, hipStream_t stream) {
   return hipLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments,
                                     dynamic_lds, stream);
 }
-// A variable is named by itself, as in HIP: what these get is its shadow on the host.
-#define HIP_SYMBOL(variable) variable
+#define HIP_KERNEL_NAME(...) __VA_ARGS__
+#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
 #define hipLaunchKernelGGL(kernel, grid, block, lds, stream, ...) \
   kernel<<<(grid), (block), (lds), (stream)>>>(__VA_ARGS__)
-template <class T>
-hipError_t hipGetSymbolAddress(void** address, const T& symbol) {
-  return hipGetSymbolAddress(address, static_cast<const void*>(&symbol));
-}
-template <class T>
-hipError_t hipGetSymbolSize(std::size_t* bytes, const T& symbol) {
-  return hipGetSymbolSize(bytes, static_cast<const void*>(&symbol));
-}
-template <class T>
-hipError_t hipMemcpyToSymbol(const T& symbol, const void* from, std::size_t bytes,
-                             std::size_t offset = 0, hipMemcpyKind kind = hipMemcpyHostToDevice) {
-  return hipMemcpyToSymbol(static_cast<const void*>(&symbol), from, bytes, offset, kind);
-}
-template <class T>
-hipError_t hipMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
-                               hipMemcpyKind kind = hipMemcpyDeviceToHost) {
-  return hipMemcpyFromSymbol(to, static_cast<const void*>(&symbol), bytes, offset, kind);
-}
 template <class Kernel>
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel kernel, int block_size,
                                                         std::size_t dynamic_lds) {

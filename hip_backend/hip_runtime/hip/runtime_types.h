@@ -12,51 +12,71 @@
 #endif
 
 // Name, number, and the text of hipGetErrorString.
-#define MLA_HIP_ERRORS(error)                                                                     \
-  error(hipSuccess, 0, "no error") error(hipErrorInvalidValue, 1, "invalid argument") error(      \
-      hipErrorOutOfMemory, 2, "out of memory") error(hipErrorNotInitialized, 3,                   \
-                                                     "initialization error")                      \
-      error(hipErrorInvalidConfiguration, 9, "invalid configuration argument") error(             \
-          hipErrorInvalidPitchValue, 12,                                                          \
-          "invalid pitch argument") error(hipErrorInvalidSymbol, 13, "invalid device symbol")     \
-          error(hipErrorInvalidDevicePointer, 17, "invalid device pointer") error(                \
-              hipErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")            \
-              error(hipErrorInvalidDeviceFunction, 98, "invalid device function") error(          \
-                  hipErrorNoDevice, 100,                                                          \
-                  "no ROCm-capable device is detected") error(hipErrorInvalidDevice, 101,         \
-                                                              "invalid device ordinal")           \
-                  error(hipErrorInvalidImage, 200, "device kernel image is invalid") error(       \
-                      hipErrorFileNotFound, 301,                                                  \
-                      "file not found") error(hipErrorInvalidHandle, 400,                         \
-                                              "invalid resource handle")                          \
-                      error(hipErrorNotFound, 500, "named symbol not found") error(               \
-                          hipErrorNotReady, 600,                                                  \
-                          "device not ready") error(hipErrorIllegalAddress, 700,                  \
-                                                    "an illegal memory access was encountered")   \
-                          error(hipErrorPeerAccessAlreadyEnabled, 704,                            \
-                                "peer access is already enabled")                                 \
-                              error(hipErrorPeerAccessNotEnabled, 705,                            \
-                                    "peer access has not been enabled")                           \
-                                  error(hipErrorAssert, 710, "device-side assert triggered")      \
-                                      error(hipErrorHostMemoryAlreadyRegistered, 712,             \
-                                            "memory is mapped already")                           \
-                                          error(hipErrorHostMemoryNotRegistered, 713,             \
-                                                "pointer does not correspond to registered")      \
-                                              error(hipErrorLaunchFailure, 719,                   \
-                                                    "a kernel did what no kernel may do")         \
-                                                  error(hipErrorCooperativeLaunchTooLarge, 720,   \
-                                                        "more blocks than fit on the device")     \
-                                                      error(                                      \
-                                                          hipErrorNotSupported, 801,              \
-                                                          "not supported on the emulated device") \
-                                                          error(hipErrorUnknown, 999,             \
-                                                                "unknown error")
+#define MLA_HIP_CAPTURE_ERRORS(error)                                                              \
+  error(hipErrorStreamCaptureUnsupported, 900, "not while a stream is captured")                   \
+      error(hipErrorStreamCaptureInvalidated, 901, "an earlier error ended the capture")           \
+          error(hipErrorStreamCaptureMerge, 902, "two captures would become one") error(           \
+              hipErrorStreamCaptureUnmatched, 903, "the capture began on another stream")          \
+              error(hipErrorStreamCaptureUnjoined, 904,                                            \
+                    "a stream that joined the capture was not joined back")                        \
+                  error(hipErrorStreamCaptureIsolation, 905,                                       \
+                        "a capture depends on what is not captured")                               \
+                      error(hipErrorStreamCaptureImplicit, 906,                                    \
+                            "a capture depends on the stream without a name")                      \
+                          error(hipErrorCapturedEvent, 907, "the event was recorded by a capture") \
+                              error(hipErrorStreamCaptureWrongThread, 908,                         \
+                                    "the capture began in another thread")                         \
+                                  error(hipErrorGraphExecUpdateFailure, 910,                       \
+                                        "the graph is not as the executable graph")
+#define MLA_HIP_ERRORS(error)                                                                      \
+  error(hipSuccess, 0, "no error") error(hipErrorInvalidValue, 1, "invalid argument") error(       \
+      hipErrorOutOfMemory, 2,                                                                      \
+      "out of memory") error(hipErrorNotInitialized, 3,                                            \
+                             "initialization error") error(hipErrorInvalidConfiguration, 9,        \
+                                                           "invalid configuration argument")       \
+      error(hipErrorInvalidPitchValue, 12, "invalid pitch argument") error(                        \
+          hipErrorInvalidSymbol, 13, "invalid device symbol") error(hipErrorInvalidDevicePointer,  \
+                                                                    17, "invalid device pointer")  \
+          error(hipErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy") error(    \
+              hipErrorInvalidDeviceFunction, 98,                                                   \
+              "invalid device function") error(hipErrorNoDevice, 100,                              \
+                                               "no ROCm-capable device is detected")               \
+              error(hipErrorInvalidDevice, 101, "invalid device ordinal") error(                   \
+                  hipErrorInvalidImage, 200,                                                       \
+                  "device kernel image is invalid") error(hipErrorFileNotFound, 301,               \
+                                                          "file not found")                        \
+                  error(hipErrorInvalidHandle, 400, "invalid resource handle") error(              \
+                      hipErrorIllegalState, 401,                                                   \
+                      "not in this state") error(hipErrorNotFound, 500, "named symbol not found")  \
+                      error(hipErrorNotReady, 600, "device not ready") error(                      \
+                          hipErrorIllegalAddress, 700, "an illegal memory access was encountered") \
+                          error(hipErrorPeerAccessAlreadyEnabled, 704,                             \
+                                "peer access is already enabled")                                  \
+                              error(hipErrorPeerAccessNotEnabled, 705,                             \
+                                    "peer access has not been enabled")                            \
+                                  error(hipErrorAssert, 710, "device-side assert triggered")       \
+                                      error(hipErrorHostMemoryAlreadyRegistered, 712,              \
+                                            "memory is mapped already")                            \
+                                          error(hipErrorHostMemoryNotRegistered, 713,              \
+                                                "pointer does not correspond to registered")       \
+                                              error(hipErrorLaunchFailure, 719,                    \
+                                                    "a kernel did what no kernel may do")          \
+                                                  error(hipErrorCooperativeLaunchTooLarge, 720,    \
+                                                        "more blocks than fit on the device")      \
+                                                      error(                                       \
+                                                          hipErrorNotSupported, 801,               \
+                                                          "not supported on the emulated device")  \
+                                                          MLA_HIP_CAPTURE_ERRORS(error)            \
+                                                              error(hipErrorUnknown, 999,          \
+                                                                    "unknown error")
 
 enum hipError_t : int {
 #define MLA_ENUMERATOR(name, number, text) name = number,
   MLA_HIP_ERRORS(MLA_ENUMERATOR)
 #undef MLA_ENUMERATOR
       hipErrorInvalidResourceHandle = hipErrorInvalidHandle,
+  hipErrorMemoryAllocation = hipErrorOutOfMemory,
+  hipErrorInitializationError = hipErrorNotInitialized,
 };
 enum hipMemcpyKind {
   hipMemcpyHostToHost,
@@ -65,7 +85,6 @@ enum hipMemcpyKind {
   hipMemcpyDeviceToDevice,
   hipMemcpyDefault,
 };
-enum hipStreamCaptureStatus { hipStreamCaptureStatusNone, hipStreamCaptureStatusActive };
 enum hipComputeMode {
   hipComputeModeDefault,
   hipComputeModeExclusive,
@@ -101,6 +120,48 @@ enum hipDeviceAttribute_t {
   hipDeviceAttributeMaxSharedMemoryPerMultiprocessor = 10002,
   hipDeviceAttributeImageSupport = 10014,
   hipDeviceAttributePciChipId = 10019,
+};
+enum hipMemoryType {
+  hipMemoryTypeUnregistered,
+  hipMemoryTypeHost,
+  hipMemoryTypeDevice,
+  hipMemoryTypeManaged,
+};
+enum hipMemoryAdvise {
+  hipMemAdviseSetReadMostly = 1,
+  hipMemAdviseUnsetReadMostly,
+  hipMemAdviseSetPreferredLocation,
+  hipMemAdviseUnsetPreferredLocation,
+  hipMemAdviseSetAccessedBy,
+  hipMemAdviseUnsetAccessedBy,
+  hipMemAdviseSetCoarseGrain = 100,
+  hipMemAdviseUnsetCoarseGrain,
+};
+enum hipFuncAttribute {
+  hipFuncAttributeMaxDynamicSharedMemorySize = 8,
+  hipFuncAttributePreferredSharedMemoryCarveout,
+};
+enum hipFunction_attribute {
+  HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+  HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+  HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+  HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+  HIP_FUNC_ATTRIBUTE_NUM_REGS,
+  HIP_FUNC_ATTRIBUTE_PTX_VERSION,
+  HIP_FUNC_ATTRIBUTE_BINARY_VERSION,
+  HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA,
+  HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+};
+enum hipFuncCache_t {
+  hipFuncCachePreferNone,
+  hipFuncCachePreferShared,
+  hipFuncCachePreferL1,
+  hipFuncCachePreferEqual,
+};
+enum hipSharedMemConfig {
+  hipSharedMemBankSizeDefault,
+  hipSharedMemBankSizeFourByte,
+  hipSharedMemBankSizeEightByte,
 };
 enum hipPointer_attribute { HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11 };
 enum : unsigned { hipIpcMemLazyEnablePeerAccess = 1 };
@@ -142,6 +203,11 @@ using hipStream_t = struct ihipStream_t*;
 using hipEvent_t = struct ihipEvent_t*;
 using hipModule_t = struct ihipModule_t*;
 using hipFunction_t = struct ihipModuleSymbol_t*;
+// Numbers that are handed over as streams: the calling thread's, and the one that all wait for.
+#define hipStreamPerThread ((hipStream_t)2)
+#define hipStreamLegacy ((hipStream_t)1)
+#define hipCpuDeviceId ((int)-1)
+#define hipInvalidDeviceId ((int)-2)
 enum hipJitOption : int;
 struct hipIpcMemHandle_t {
   char reserved[64];
@@ -160,10 +226,59 @@ struct hipDeviceProp_t {
   int multiProcessorCount, major, minor, computeMode;
   int canMapHostMemory, managedMemory, integrated;
   int cooperativeLaunch, cooperativeMultiDeviceLaunch;
+  int asicRevision;
 };
 
 struct dim3 {
   std::uint32_t x, y, z;
   MLA_HIP_BOTH constexpr dim3(std::uint32_t x_ = 1, std::uint32_t y_ = 1, std::uint32_t z_ = 1)
       : x(x_), y(y_), z(z_) {}
+};
+
+// Memory in rows and slices.
+using hipArray_t = struct hipArray*;
+struct hipPitchedPtr {
+  void* ptr;
+  std::size_t pitch;         // bytes from row to row
+  std::size_t xsize, ysize;  // bytes of a row, rows of a slice
+};
+struct hipExtent {
+  std::size_t width, height, depth;  // bytes, rows, slices
+};
+struct hipPos {
+  std::size_t x, y, z;  // bytes, rows, slices
+};
+inline hipPitchedPtr make_hipPitchedPtr(void* pointer, std::size_t pitch, std::size_t x,
+                                        std::size_t y) {
+  return {pointer, pitch, x, y};
+}
+inline hipExtent make_hipExtent(std::size_t width, std::size_t height, std::size_t depth) {
+  return {width, height, depth};
+}
+inline hipPos make_hipPos(std::size_t x, std::size_t y, std::size_t z) {
+  return {x, y, z};
+}
+struct hipMemcpy3DParms {
+  hipArray_t srcArray;  // null: there are no textures
+  hipPos srcPos;
+  hipPitchedPtr srcPtr;
+  hipArray_t dstArray;
+  hipPos dstPos;
+  hipPitchedPtr dstPtr;
+  hipExtent extent;
+  hipMemcpyKind kind;
+};
+struct hipPointerAttribute_t {
+  hipMemoryType type;
+  int device;
+  void* devicePointer;
+  void* hostPointer;
+  int isManaged;
+  unsigned allocationFlags;
+};
+struct hipFuncAttributes {
+  int binaryVersion, cacheModeCA;
+  std::size_t constSizeBytes, localSizeBytes;  // bytes of a thread
+  int maxDynamicSharedSizeBytes, maxThreadsPerBlock, numRegs, preferredShmemCarveout, ptxVersion;
+  std::size_t sharedSizeBytes;
 };

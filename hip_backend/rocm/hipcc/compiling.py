@@ -20,6 +20,8 @@ _DEPENDENCIES_WITH_VALUE = ("-MF", "-MT", "-MQ")
 def hip_options(tools: Toolchain, line: CommandLine) -> list[str]:
     """Options for every HIP source."""
     options = ["-nogpuinc", "-nogpulib", "-Wno-unused-command-line-argument",
+               # An error of newer clangs, which ROCm's libraries were not written for.
+               "-Wno-missing-template-arg-list-after-template-kw",
                "-D__HIP_PLATFORM_AMD__=1", "-include", "hip/device/first.h", *line.options,
                f"-I{tools.torch}", f"-isystem{tools.include}"]
     chosen = any(word.startswith(("-O", "-g")) for word in line.options)

@@ -7,6 +7,9 @@ constexpr bool known_platform = false;
 #ifndef __HIP__
 #error "clang -x hip defines __HIP__"
 #endif
+// What libraries of ROCm include in place of the public header.
+#include <hip/amd_detail/amd_hip_runtime.h>
+
 #include "program.hpp"
 #ifndef __HIPCC__
 #error "hip_runtime.h defines __HIPCC__"
@@ -57,7 +60,7 @@ __global__ void copy_kernel(const std::int32_t* from, std::int32_t* to) {
 }
 
 __global__ void block_sums_kernel(std::int32_t* out, const std::int32_t* numbers) {
-  extern __shared__ std::int32_t of_waves[];
+  HIP_DYNAMIC_SHARED(std::int32_t, of_waves)
   std::int32_t sum = numbers[blockIdx.x * blockDim.x + threadIdx.x];
   for (int step = 32; step > 0; step /= 2) sum += __shfl_xor(sum, step);
   if (threadIdx.x % 64 == 0) of_waves[threadIdx.x / 64] = sum;
@@ -166,8 +169,8 @@ std::vector<std::int32_t> indices() {
 std::vector<std::int32_t> counted(const std::vector<std::int32_t>& numbers) {
   const Words in(numbers), out(11);
   (void)hipMemset(out, 0, 44);
-  hipLaunchKernelGGL(count_kernel, dim3((numbers.size() + 127) / 128), dim3(128), 0, nullptr, out,
-                     in, static_cast<int>(numbers.size()));
+  hipLaunchKernelGGL(HIP_KERNEL_NAME(count_kernel), dim3((numbers.size() + 127) / 128), dim3(128),
+                     0, nullptr, out, in, static_cast<int>(numbers.size()));
   return out.read();
 }
 
@@ -271,6 +274,16 @@ std::vector<std::int32_t> copy_of(const std::vector<std::int32_t>& written, std:
   (void)hipFree(from);
   (void)hipFree(to);
   return out;
+}
+
+__global__ void step_word_kernel(std::int32_t* word, std::int32_t factor, std::int32_t addend) {
+  __shared__ volatile std::int32_t kept;
+  kept = *word * factor;
+  *word = kept + addend;
+}
+
+const void* step_word() {
+  return reinterpret_cast<const void*>(step_word_kernel);
 }
 
 hipError_t free_a_stranger() {

@@ -50,6 +50,9 @@ hipError_t write_past_the_end();
 hipError_t write_to_freed();
 // So many words that a kernel copies from memory of which the first ones were written.
 std::vector<std::int32_t> copy_of(const std::vector<std::int32_t>& written, std::size_t count);
+// A kernel of (std::int32_t* word, std::int32_t factor, std::int32_t addend): the word times the
+// factor, which goes through 4 bytes of LDS, plus the addend.
+const void* step_word();
 // hipFree of what hipMalloc did not give out.
 hipError_t free_a_stranger();
 

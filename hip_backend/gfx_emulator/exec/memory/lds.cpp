@@ -76,7 +76,7 @@ void write_two(Wave& w, const Inst& i) {
   store_rows<dwords>(p, w.reg(i.src[2]));
 }
 
-// Assumption TRANSPOSED_READ: element j of lane n is element n % each of lane
+// Assumption TRANSPOSED_READ, of parts of a byte: element j of lane n is element n % each of lane
 // (16 / each) * j + n / each of its block of 16.
 template <unsigned bits, unsigned dwords>
 void read_transposed(Wave& w, const Inst& i) {
@@ -104,6 +104,34 @@ void read_transposed(Wave& w, const Inst& i) {
   const u32* const mask = lane_mask(w);
   for (unsigned k = 0; k < dwords * lanes; ++k) {
     to[k] = (out[k] & mask[k % lanes]) | (to[k] & ~mask[k % lanes]);
+  }
+}
+
+// The same where an element is whole bytes: those of a block are a matrix of 16 columns.
+template <class Element, unsigned dwords>
+void read_transposed(Wave& w, const Inst& i) {
+  constexpr unsigned each = 4 * dwords / sizeof(Element), in_word = 4 / sizeof(Element);
+  LanePointers p;
+  resolve_at(w, i, static_cast<u32>(i.imm), 4 * dwords, Intent::read, p);
+  alignas(64) Element in[each * lanes] = {};
+  for (unsigned l = 0; l < lanes; ++l) {
+    if ((p.active >> l & 1) != 0) std::memcpy(in + each * l, p.at[l], 4 * dwords);
+  }
+  u32* const to = w.reg(i.dst);
+  const u32* const mask = lane_mask(w);
+  for (unsigned k = 0; k < dwords; ++k) {
+    for (unsigned block = 0; block < lanes; block += 16) {
+      const Element* const from = in + each * block + 16 * in_word * k;
+      u32* const row = to + k * lanes + block;
+      const u32* const kept = mask + block;
+      _Pragma("omp simd") for (unsigned n = 0; n < 16; ++n) {
+        u32 word = 0;
+        for (unsigned e = 0; e < in_word; ++e) {
+          word |= static_cast<u32>(from[16 * e + n]) << 8 * sizeof(Element) * e;
+        }
+        row[n] = (word & kept[n]) | (row[n] & ~kept[n]);
+      }
+    }
   }
 }
 
@@ -236,8 +264,8 @@ const Entry entries[] = {
     {"ds_write2st64_b32", write_two<1, 64>},
     {"ds_write2st64_b64", write_two<2, 64>},
     {"ds_read_b64_tr_b4", read_transposed<4, 2>},
-    {"ds_read_b64_tr_b8", read_transposed<8, 2>},
-    {"ds_read_b64_tr_b16", read_transposed<16, 2>},
+    {"ds_read_b64_tr_b8", read_transposed<u8, 2>},
+    {"ds_read_b64_tr_b16", read_transposed<u16, 2>},
     {"ds_read_b96_tr_b6", read_transposed<6, 3>},
     {"ds_bpermute_b32", pull},
     {"ds_permute_b32", push},

@@ -2,9 +2,6 @@
 // A kernel that calls one is refused with its name.
 #pragma once
 
-using hipTextureObject_t = struct __hip_texture*;
-using hipSurfaceObject_t = struct __hip_surface*;
-
 namespace mla_hip {
 template <class... T>
 constexpr bool never = false;

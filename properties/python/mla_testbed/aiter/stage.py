@@ -12,13 +12,12 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from .. import _library, _tensors, world
+from .. import _library, _tensors, rocm, world
 from ..errors import LibraryError
 from ..ported import Ported
 from . import (
     imports,
     jit_directory,
-    machine_answers,
     session,
     sources,
     strict,
@@ -61,7 +60,6 @@ class Stage:
         jit_directory.write(self.directory / "jit", self.choice.ported)
         self._runtime: Runtime | None = None
         used.watch_libraries()
-        machine_answers.write(self.directory / "bin", machine)
         if self.choice.own_rest:
             self._runtime = runtime()
             self._runtime.differences = Differences() if compare else None
@@ -88,7 +86,9 @@ class Stage:
             "CU_NUM": str(machine.compute_units),
             "MLA_TESTBED_ARCH": machine.arch,
             _KEPT: machine.backend,
-            "PATH": f"{self.directory / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
+            # Programs that AITER asks about the machine: rocminfo and hipconfig.
+            "MLA_TESTBED_UNITS": str(machine.compute_units),
+            "PATH": f"{rocm.home() / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
         }
 
     def _changes(self, findings: Findings | None, once: bool) -> dict[str, imports.Change]:

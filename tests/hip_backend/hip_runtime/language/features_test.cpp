@@ -45,6 +45,7 @@ TEST_CASE("features and groups give the same under the checks of a workgroup, an
   // load.
   mla::gfx::Checks checks = mla::gfx::every_check;
   checks.global_races = false;
+  checks.lanes = true;
   hip::set_device({.options = {.checks = checks}});
   REQUIRE(hip_language::wrong_features(false) == Names{});
   REQUIRE(hip_language::wrong_groups() == Names{});

@@ -41,7 +41,6 @@ def environment(machine: Any) -> dict[str, str]:
         "ROCM_HOME": str(home), "ROCM_PATH": str(home), "HIP_PATH": str(home),
         "ENABLE_CK": "0", "CK_DIR": os.devnull,
         "MLA_TESTBED_LAZY_KERNELS": "1",
-        "MLA_TESTBED_UNITS": str(machine.compute_units),
         "PYTORCH_ROCM_ARCH": machine.arch,
     }
 

@@ -1,0 +1,84 @@
+#include "hip_backend/hip_runtime/graph.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/say.hpp"
+
+namespace mla::hip_runtime {
+
+Node* Graph::add(Work work, std::vector<const Node*> after) {
+  static std::uint64_t last = 0;  // under a Turn
+  nodes.push_back(std::make_unique<Node>(Node{std::move(work), std::move(after), ++last}));
+  return nodes.back().get();
+}
+
+bool Graph::holds(const Node* node) const {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& n) { return n.get() == node; });
+}
+
+std::unique_ptr<Graph> Graph::copy() const {
+  auto out = std::make_unique<Graph>();
+  std::map<const Node*, const Node*> copies;
+  for (const auto& node : nodes) {
+    out->nodes.push_back(std::make_unique<Node>(*node));
+    copies[node.get()] = out->nodes.back().get();
+  }
+  for (const auto& node : out->nodes)
+    for (const Node*& before : node->after) before = copies.at(before);
+  return out;
+}
+
+std::optional<std::vector<const Node*>> Graph::order() const {
+  std::vector<const Node*> out;
+  std::set<const Node*> done;
+  while (out.size() < nodes.size()) {
+    const std::size_t before = out.size();
+    for (const auto& node : nodes) {
+      const auto is_done = [&](const Node* n) { return done.contains(n); };
+      if (is_done(node.get()) || !std::all_of(node->after.begin(), node->after.end(), is_done))
+        continue;
+      done.insert(node.get());
+      out.push_back(node.get());
+    }
+    if (out.size() == before) return std::nullopt;
+  }
+  return out;
+}
+
+bool Graph::ends_with(std::span<const Node* const> last) const {
+  std::set<const Node*> seen;
+  std::vector<const Node*> open(last.begin(), last.end());
+  while (!open.empty()) {
+    const Node* const node = open.back();
+    open.pop_back();
+    if (seen.insert(node).second) open.insert(open.end(), node->after.begin(), node->after.end());
+  }
+  return seen.size() == nodes.size();
+}
+
+Graphs& graphs() {
+  static Graphs all;
+  return all;
+}
+
+hipGraph_t Graphs::keep(std::unique_ptr<Graph> graph) {
+  graphs.push_back(std::move(graph));
+  return reinterpret_cast<hipGraph_t>(graphs.back().get());
+}
+
+Graph* graph_of(const char* call, hipGraph_t handle) {
+  for (const auto& graph : graphs().graphs)
+    if (reinterpret_cast<hipGraph_t>(graph.get()) == handle) return graph.get();
+  fault(hipErrorInvalidHandle, say(call, ": this is no graph that was made and not destroyed"));
+  return nullptr;
+}
+
+hipError_t run_in_order(std::span<const Node* const> order) {
+  for (const Node* const node : order)
+    if (const auto bad = run(node->work)) return bad;
+  return hipSuccess;
+}
+
+}  // namespace mla::hip_runtime

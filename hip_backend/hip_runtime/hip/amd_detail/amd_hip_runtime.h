@@ -1,0 +1,4 @@
+// Libraries include ROCm's own header in place of the public one.
+#pragma once
+
+#include "../hip_runtime.h"

@@ -1,0 +1,20 @@
+// Owns: memory of the device, and what may be copied to and from it. Private to hip_runtime.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "hip_backend/hip_runtime/work.hpp"
+
+namespace mla::hip_runtime {
+
+hipError_t allocate(void** pointer, std::size_t bytes);
+// Forgets the range that begins here, if it has this name.
+bool forget(const void* base, std::string_view name);
+hipError_t release(void* pointer);
+
+enum class Side : std::uint8_t { host, device, past_the_end };
+Side side_of(const void* pointer, std::size_t bytes);
+
+}  // namespace mla::hip_runtime

@@ -1,0 +1,73 @@
+// Owns: what a stream is asked to do, as a value. It is done at once, or kept in a graph and done
+// when that is launched. Private to hip_runtime.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "hip_backend/hip_runtime/hip/graph_types.h"
+#include "hip_backend/hip_runtime/state.hpp"
+
+namespace mla::hip_runtime {
+
+struct Graph;
+
+struct KernelWork {
+  Function function;
+  dim3 grid, block;
+  std::vector<std::byte> kernarg;
+  std::size_t dynamic_lds = 0;
+};
+// Rows of bytes, in slices.
+struct Place {
+  void* base = nullptr;
+  std::size_t pitch = 0, slice = 0;  // bytes from row to row, and from slice to slice
+};
+struct Extent {
+  std::size_t width = 0;  // bytes
+  std::size_t height = 1, depth = 1;
+  [[nodiscard]] bool empty() const { return width == 0 || height == 0 || depth == 0; }
+  // From the first byte to the last one, in a place.
+  [[nodiscard]] std::size_t span(const Place& place) const {
+    return (depth - 1) * place.slice + (height - 1) * place.pitch + width;
+  }
+};
+struct CopyWork {
+  Place to, from;
+  Extent extent;
+  hipMemcpyKind kind = hipMemcpyDefault;
+};
+struct FillWork {
+  Place to;
+  Extent extent;
+  unsigned value = 0, element = 1;  // the low bytes of the value, so many each time
+};
+struct HostWork {
+  hipHostFn_t function = nullptr;
+  void* data = nullptr;
+};
+struct GraphWork {
+  std::shared_ptr<const Graph> graph;
+};
+using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, GraphWork>;
+
+[[nodiscard]] inline CopyWork linear_copy(void* to, const void* from, std::size_t bytes,
+                                          hipMemcpyKind kind) {
+  return {{to}, {const_cast<void*>(from)}, {bytes}, kind};
+}
+// What a graph's parameters mean. Fails: with the error of a call that was given them.
+hipError_t kernel_work(const hipKernelNodeParams* kernel, KernelWork& work);
+hipError_t fill_work(const hipMemsetParams* fill, FillWork& work);
+hipError_t copy_work(const hipMemcpy3DParms* copy, CopyWork& work);
+
+// Does it now. Fails: with what was wrong, a sentence among the faults where there is more to say.
+hipError_t run(const Work& work);
+hipError_t run(const CopyWork& work);  // memory.cpp
+hipError_t run(const FillWork& work);
+
+// Does it now, or adds it to the graph into which the stream is captured.
+hipError_t submit(hipStream_t stream, Work work);
+
+}  // namespace mla::hip_runtime
