@@ -7,64 +7,6 @@
 
 namespace rt = mla::hip_runtime;
 
-namespace mla::hip_runtime {
-namespace {
-
-// Of this thread: what hipThreadExchangeStreamCaptureMode() made it.
-hipStreamCaptureMode& thread_mode() {
-  thread_local hipStreamCaptureMode mode = hipStreamCaptureModeGlobal;
-  return mode;
-}
-
-template <class Which>
-std::shared_ptr<Capture> first_that(Which which) {
-  for (const auto& capture : captures())
-    if (which(*capture)) return capture;
-  return nullptr;
-}
-
-}  // namespace
-
-std::vector<std::shared_ptr<Capture>>& captures() {
-  static std::vector<std::shared_ptr<Capture>> all;
-  return all;
-}
-
-std::shared_ptr<Capture> capture_of(hipStream_t stream) {
-  return named(stream) == nullptr ? nullptr : stream->capture.lock();
-}
-
-void end(const std::shared_ptr<Capture>& capture) {
-  std::erase(captures(), capture);
-}
-
-hipError_t refuse_while_capturing(const char* call) {
-  const hipStreamCaptureMode mode = thread_mode();
-  if (mode == hipStreamCaptureModeRelaxed) return hipSuccess;
-  const auto self = std::this_thread::get_id();
-  const auto forbids = [&](const Capture& capture) {
-    if (capture.thread == self && capture.mode != hipStreamCaptureModeRelaxed) return true;
-    return mode == hipStreamCaptureModeGlobal && capture.mode == hipStreamCaptureModeGlobal;
-  };
-  if (!first_that(forbids)) return hipSuccess;
-  return fault(hipErrorStreamCaptureUnsupported,
-               say(call, ": not while a stream is captured in global mode, or by this thread"));
-}
-
-hipError_t refuse_without_stream(const char* call) {
-  const auto waits = first_that([](const Capture& capture) {
-    return !capture.invalid && (capture.origin->flags & hipStreamNonBlocking) == 0;
-  });
-  if (!waits) return hipSuccess;
-  waits->invalid = true;
-  return fault(hipErrorStreamCaptureImplicit,
-               say(call,
-                   ": a stream that is being captured would wait for it; the capture is "
-                   "lost (hipStreamNonBlocking keeps it apart)"));
-}
-
-}  // namespace mla::hip_runtime
-
 extern "C" {
 
 hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {

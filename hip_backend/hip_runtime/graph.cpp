@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/say.hpp"
+#include "hip_backend/hip_runtime/launch.hpp"
 
 namespace mla::hip_runtime {
 
@@ -73,6 +74,39 @@ Graph* graph_of(const char* call, hipGraph_t handle) {
     if (reinterpret_cast<hipGraph_t>(graph.get()) == handle) return graph.get();
   fault(hipErrorInvalidHandle, say(call, ": this is no graph that was made and not destroyed"));
   return nullptr;
+}
+
+namespace {
+
+// Whether the code of a kernel is loaded still: a graph can outlive it.
+bool is_loaded(const Unit* unit) {
+  const Runtime& r = runtime();
+  const auto is_it = [&](const auto& u) { return u.get() == unit; };
+  const auto has_it = [&](const auto& m) { return &m->unit == unit; };
+  return std::any_of(r.units.begin(), r.units.end(), is_it) ||
+         std::any_of(r.modules.begin(), r.modules.end(), has_it);
+}
+
+hipError_t run(const KernelWork& work) {
+  if (!is_loaded(work.function.unit))
+    return fault(hipErrorInvalidHandle,
+                 say("a graph launches ", work.function.name, ", whose module was unloaded"));
+  return launch(work.function, work.grid, work.block, work.kernarg, work.dynamic_lds);
+}
+hipError_t run(std::monostate) {
+  return hipSuccess;
+}
+hipError_t run(const HostWork& work) {
+  return work.function(work.data), hipSuccess;
+}
+hipError_t run(const GraphWork& work) {
+  return run_in_order(*work.graph->order());
+}
+
+}  // namespace
+
+hipError_t run(const Work& work) {
+  return std::visit([](const auto& one) { return run(one); }, work);
 }
 
 hipError_t run_in_order(std::span<const Node* const> order) {

@@ -43,6 +43,8 @@ struct Graphs {
 Graphs& graphs();
 Graph* graph_of(const char* call, hipGraph_t handle);  // null after a fault that names the call
 
+// Does it now, as run() of copies and fills.
+hipError_t run(const Work& work);
 hipError_t run_in_order(std::span<const Node* const> order);
 
 }  // namespace mla::hip_runtime

@@ -7,7 +7,7 @@
 #include "core/say.hpp"
 #include "hip_backend/hip_runtime/bundle.hpp"
 #include "hip_backend/hip_runtime/launch.hpp"
-#include "hip_backend/hip_runtime/work.hpp"
+#include "hip_backend/hip_runtime/stream.hpp"
 
 namespace rt = mla::hip_runtime;
 

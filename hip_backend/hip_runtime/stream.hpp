@@ -30,6 +30,7 @@ std::vector<std::shared_ptr<Capture>>& captures();
 // Nothing for a stream that is not captured.
 std::shared_ptr<Capture> capture_of(hipStream_t stream);
 void end(const std::shared_ptr<Capture>& capture);
+hipStreamCaptureMode& thread_mode();  // hipThreadExchangeStreamCaptureMode()
 
 // Null for the stream without a name: hipStreamDefault, hipStreamPerThread, hipStreamLegacy.
 ihipStream_t* named(hipStream_t stream);
@@ -40,6 +41,9 @@ hipError_t refuse_while_capturing(const char* call);
 // Refuses what is done on the stream without a name while a stream that waits for it is captured;
 // that capture is lost.
 hipError_t refuse_without_stream(const char* call);
+
+// Does it now, or adds it to the graph into which the stream is captured.
+hipError_t submit(hipStream_t stream, Work work);
 
 }  // namespace mla::hip_runtime
 

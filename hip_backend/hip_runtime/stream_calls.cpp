@@ -10,8 +10,6 @@ namespace rt = mla::hip_runtime;
 namespace mla::hip_runtime {
 namespace {
 
-// Numbers that programs hand over as streams: no stream that was created has such an address.
-constexpr std::uintptr_t most_unnamed = 2;
 constexpr int least_priority = 1, greatest_priority = -1;
 
 // A wait for a stream or an event that is being captured: nothing happens before the launch.
@@ -23,10 +21,6 @@ hipError_t refuse_wait(const char* call, const std::shared_ptr<Capture>& capture
 }
 
 }  // namespace
-
-ihipStream_t* named(hipStream_t stream) {
-  return reinterpret_cast<std::uintptr_t>(stream) <= most_unnamed ? nullptr : stream;
-}
 
 }  // namespace mla::hip_runtime
 

@@ -1,56 +1,9 @@
 #include "hip_backend/hip_runtime/work.hpp"
 
-#include <algorithm>
-
 #include "core/say.hpp"
-#include "hip_backend/hip_runtime/graph.hpp"
 #include "hip_backend/hip_runtime/launch.hpp"
-#include "hip_backend/hip_runtime/stream.hpp"
 
 namespace mla::hip_runtime {
-namespace {
-
-// Whether the code of a kernel is loaded still: a graph can outlive it.
-bool is_loaded(const Unit* unit) {
-  const Runtime& r = runtime();
-  const auto is_it = [&](const auto& u) { return u.get() == unit; };
-  const auto has_it = [&](const auto& m) { return &m->unit == unit; };
-  return std::any_of(r.units.begin(), r.units.end(), is_it) ||
-         std::any_of(r.modules.begin(), r.modules.end(), has_it);
-}
-
-hipError_t run(const KernelWork& work) {
-  if (!is_loaded(work.function.unit))
-    return fault(hipErrorInvalidHandle,
-                 say("a graph launches ", work.function.name, ", whose module was unloaded"));
-  return launch(work.function, work.grid, work.block, work.kernarg, work.dynamic_lds);
-}
-hipError_t run(std::monostate) {
-  return hipSuccess;
-}
-hipError_t run(const HostWork& work) {
-  return work.function(work.data), hipSuccess;
-}
-hipError_t run(const GraphWork& work) {
-  return run_in_order(*work.graph->order());
-}
-
-}  // namespace
-
-hipError_t run(const Work& work) {
-  return std::visit([](const auto& one) { return run(one); }, work);
-}
-
-hipError_t submit(hipStream_t stream, Work work) {
-  if (named(stream) == nullptr)
-    if (const auto bad = refuse_without_stream("work on the stream without a name")) return bad;
-  const auto capture = capture_of(stream);
-  if (!capture) return run(work);
-  if (capture->invalid) return keep(hipErrorStreamCaptureInvalidated);
-  stream->last = {capture->graph->add(std::move(work), std::move(stream->last))};
-  return hipSuccess;
-}
-
 hipError_t kernel_work(const hipKernelNodeParams* kernel, KernelWork& work) {
   if (kernel == nullptr || kernel->func == nullptr) return keep(hipErrorInvalidValue);
   const auto found = runtime().functions.find(kernel->func);

@@ -63,11 +63,7 @@ hipError_t fill_work(const hipMemsetParams* fill, FillWork& work);
 hipError_t copy_work(const hipMemcpy3DParms* copy, CopyWork& work);
 
 // Does it now. Fails: with what was wrong, a sentence among the faults where there is more to say.
-hipError_t run(const Work& work);
 hipError_t run(const CopyWork& work);  // memory.cpp
 hipError_t run(const FillWork& work);
-
-// Does it now, or adds it to the graph into which the stream is captured.
-hipError_t submit(hipStream_t stream, Work work);
 
 }  // namespace mla::hip_runtime
