@@ -83,7 +83,8 @@ Result<show::DrawnPlan> draw(const dump::PrefillDump& dump, std::vector<show::Fi
 }
 
 Result<show::DrawnPlan> draw(const dump::DecodeDump& dump, std::vector<show::Finding> findings) {
-  const auto& [call, cache, plan, kv_scale] = dump.planned;
+  const dump::PlannerCall& call = dump.planned.call;
+  const auto& plan = dump.planned.plan;
   if (!*plan) return plan->error();
   const auto input = dump::plan_check_input(call, **plan);
   if (!input) return input.error();
@@ -94,8 +95,8 @@ Result<show::DrawnPlan> draw(const dump::DecodeDump& dump, std::vector<show::Fin
                                          .max_split = in.max_split_per_batch},
                                         std::move(findings));
   add_facts(dump, out);
-  if (cache.kv_indices)
-    for (const std::int32_t page : *cache.kv_indices)
+  if (dump.planned.cache.kv_indices)
+    for (const std::int32_t page : *dump.planned.cache.kv_indices)
       if (std::ssize(out.pages) < in.kv_indptr.back()) out.pages.push_back(page);
   return out;
 }

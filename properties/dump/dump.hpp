@@ -28,6 +28,15 @@ struct Cache {
   bool of_engine = true;  // which keeps page 0 for padding; false: of a plan of ours
 };
 
+// What the engine's scheduler says of a step: where the tokens of each request lie.
+struct Schedule {
+  Words seq_lens;               // keys of each request, those of this step among them
+  Words query_lens;             // rows of each request; empty: not dumped
+  Words block_table;            // [requests, width]; empty: not dumped
+  std::int64_t block_size = 1;  // tokens of a block
+  [[nodiscard]] std::int64_t requests() const { return std::ssize(seq_lens); }
+};
+
 // Of Q, the keys or the softmax.
 struct Scale {
   float value = 1;    // NaN: not a finite number
@@ -41,6 +50,7 @@ struct Planning {
   Cache cache;
   std::optional<Result<FoundPlan>> plan;  // nothing: it was dumped without one
   Scale kv_scale;
+  std::optional<Schedule> schedule;
 };
 
 // Where the buffers are at the launch, and where the two words of work_meta_data lead.

@@ -9,6 +9,8 @@ namespace mla::dump {
 
 // The rule of a finding about the lists of the batch, which contradict each other.
 inline constexpr const char* kBatchRule = "batch";
+// The rule of a finding about the lists, which are not those of the scheduler's step.
+inline constexpr const char* kScheduleRule = "schedule";
 // The rule of a finding about the launch: what the kernel found is not what was planned.
 inline constexpr const char* kLaunchRule = "launch";
 // The rule of a finding about the shape: no kernel takes it, whatever is planned.

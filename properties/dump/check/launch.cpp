@@ -38,6 +38,7 @@ std::string differences(const Arguments& arguments, const LaunchChanges& changes
 // or dtypes that no planner takes there is no plan, and no kernel either.
 Result<Answer> check_told(Planning planned, const Arguments& arguments) {
   planned.call = told(std::move(planned.call), arguments);
+  planned.schedule.reset();  // it knows nothing of what a planner is told
   auto found = check_planned(planned, nullptr);
   if (found || found.error().code != ErrorCode::unsupported) return found;
   Answer answer;

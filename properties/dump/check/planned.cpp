@@ -6,6 +6,7 @@
 #include "properties/dump/check/launch_arguments.hpp"
 #include "properties/dump/check/lists.hpp"
 #include "properties/dump/check/notes.hpp"
+#include "properties/dump/check/schedule.hpp"
 #include "properties/dump/check/steps.hpp"
 
 namespace mla::dump {
@@ -99,6 +100,20 @@ MaybeError check_plan(const Planning& planned, const Launch* launch, Answer& ans
   return std::nullopt;
 }
 
+// Page ids may be known of the launch alone.
+void hold_against_schedule(const Planning& planned, const Launch* launch, Answer& answer) {
+  const bool has_ids = planned.cache.kv_indices.has_value() || launch == nullptr;
+  const std::optional<Words>& ids = has_ids ? planned.cache.kv_indices : launch->kv_indices;
+  const bool enough = ids && std::ssize(*ids) >= planned.call.input.kv_indptr.back();
+  const ListFindings found =
+      check_schedule(*planned.schedule, planned.call, enough ? &*ids : nullptr);
+  answer.notes.insert(answer.notes.end(), found.notes.begin(), found.notes.end());
+  for (const std::string& what : found.violations) answer.findings.push_back({kScheduleRule, what});
+  if (!found.violations.empty())
+    accuse(answer, Culprit::builder,
+           "its lists agree with each other, and are not those of the scheduler's step");
+}
+
 }  // namespace
 
 Result<Answer> check_planned(const Planning& planned, const Launch* launch) {
@@ -116,6 +131,8 @@ Result<Answer> check_planned(const Planning& planned, const Launch* launch) {
            "the lists of the batch are wrong or contradict each other, whatever the plan");
     return answer;
   }
+  if (planned.schedule) hold_against_schedule(planned, launch, answer);
+  if (!answer.findings.empty()) return answer;
   if (!planned.plan) {
     answer.not_checked = "there are no plan buffers";
     return answer;

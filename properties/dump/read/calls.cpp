@@ -25,6 +25,8 @@ constexpr std::string_view kOtherKeys[] = {
     // The cache (check/lists.hpp), and what a replay reads (replay/step.hpp).
     "kv_indices", "num_pages", "prefix_caching", "q", "kv_cache", "kv_cache_pages", "out", "lse",
     "softmax_scale", "q_scale", "kv_scale", "q_scale_shape", "kv_scale_shape",
+    // The scheduler (check/schedule.hpp).
+    "scheduler_seq_lens", "scheduler_query_lens", "scheduler_block_table", "scheduler_block_size",
     // The kernel's launch (mla_capture.py).
     "launch_addresses", "launch_max_seqlen_q", "launch_num_heads", "launch_dtype_q",
     "launch_dtype_kv", "launch_page_size", "launch_causal", "launch_cp_world_size",

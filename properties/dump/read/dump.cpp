@@ -72,11 +72,14 @@ Result<DecodeDump> read_decode(const json& object) {
   if (!call) return call.error();
   auto cache = read_cache(object);
   if (!cache) return cache.error();
+  auto schedule = read_schedule(object);
+  if (!schedule) return schedule.error();
   DecodeDump dump;
   dump.planned = {.call = std::move(*call),
                   .cache = std::move(*cache),
                   .plan = {},
-                  .kv_scale = read_scale(object, "kv_scale", 1)};
+                  .kv_scale = read_scale(object, "kv_scale", 1),
+                  .schedule = std::move(*schedule)};
   if (has_plan(object)) dump.planned.plan = read_plan(object);
   if (has_launch(object)) dump.launch = read_launch(object, dump.planned.plan);
   dump.softmax_scale = read_scale(object, "softmax_scale", 0);

@@ -36,6 +36,9 @@ bool has_launch(const nlohmann::json& object);
 Result<Launch> read_launch(const nlohmann::json& object,
                            const std::optional<Result<FoundPlan>>& plan);
 
+// Nothing without `scheduler_seq_lens`. Fails also: lists that are not of so many requests.
+Result<std::optional<Schedule>> read_schedule(const nlohmann::json& object);
+
 // Single arguments: `fields` keeps the first that is wrong.
 // Keys that an object may have although no planner reads them.
 std::span<const std::string_view> keys_beside_a_call();

@@ -22,6 +22,7 @@ from ._tensors import refuse_mask
 from .errors import FaultError, MlaError, UsageError
 from .mla_bundle import FORMAT, fnv1a64, plain_name, write_bundle
 from .mla_capture import GLOBAL_LIST, LAUNCH_LISTS, LISTS, PREFILL_LISTS, SPLITS_LIST
+from .mla_scheduler import TOLD_LISTS
 from .planning import POISON, PlanBuffers
 
 #: What a bundle calls the int32 buffers of a plan, by the names of AITER's parameters.
@@ -35,7 +36,7 @@ PLAN_ARRAYS: dict[str, str] = {
 
 
 #: Arrays that are lists of a step, which kernels read as int32.
-_LISTS = frozenset((*LISTS, *PREFILL_LISTS, "kv_indices", *PLAN_ARRAYS.values(),
+_LISTS = frozenset((*LISTS, *PREFILL_LISTS, "kv_indices", *PLAN_ARRAYS.values(), *TOLD_LISTS,
                     *("launch_" + name for name in (*LAUNCH_LISTS.values(), "kv_indices",
                                                     SPLITS_LIST, GLOBAL_LIST,
                                                     *PLAN_ARRAYS.values()))))
