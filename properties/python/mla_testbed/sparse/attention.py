@@ -5,7 +5,8 @@ The bound. u = 2^-24, c the softmax scale, s_j = c q k_j, m = max s_j, p_j = e^(
 A kernel's weight of key j is w_j e^d (1 + h), |d| <= D_j, |h| <= 2^-8 where weights are rounded to
 bf16. D_j is the sum of
   gamma(width + 2) c sum |q k|     the dot product, as in logits.py
-  2^-8 c sum |q k|                 only of kernels that round q * scale to bf16
+  2^-8 c sum |q k|                 only of kernels that round q * scale to bf16, if it is not known
+                                   how; where it is, the rounded query is an exact input
   gamma(8) |s_j|                   scale, log2 e, their product
   gamma(2) (m - s_j)               differences to running maxima, which only grow
   4u (n + 3)                       an exponential for the weight, one for each tile's rescale (a
@@ -29,12 +30,13 @@ import numpy as np
 from .findings import Finding, Sentences, first
 from .inputs import Inputs
 from .lists import Lists
-from .numbers import U32, UBF16, gamma, of_bf16
+from .numbers import U32, UBF16, gamma, of_bf16, rounded_bf16
 from .selection import NONE
 
 STAGE = "attend"
 #: Of a row without keys: what its output is.
 EMPTY = ("zero", "nan", "any")
+LOG2E = 1.4426950408889634
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,12 +48,13 @@ class Attended:
     lse: np.ndarray
 
 
-def attended(inputs: Inputs, number: int, slots: np.ndarray, *, rounded_query: bool = False,
+def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "exact",
              sink: np.ndarray | None = None) -> Attended:
     """A row's attention over slots; -1 is skipped.
 
     Args:
-        rounded_query: the kernel rounds q times the scale to bf16.
+        query: "exact"; "base2": the kernel rounds q times scale times log2 e to bf16, in f32
+            before; "rounded": it rounds q times the scale to bf16 in some way.
         sink: (heads,) a score that takes part in the denominator alone; -inf: none.
     """
     latent, slots = inputs.case.width[0], slots[slots != NONE]
@@ -62,6 +65,9 @@ def attended(inputs: Inputs, number: int, slots: np.ndarray, *, rounded_query: b
     q = of_bf16(inputs.query[number]).astype(np.float64)
     k = of_bf16(inputs.latent[slots]).astype(np.float64)
     scale = inputs.softmax_scale
+    if query == "base2":
+        rounded = of_bf16(inputs.query[number]) * np.float32(scale * LOG2E)
+        q, scale = rounded_bf16(rounded).astype(np.float64), 1 / LOG2E
     s = scale * (q @ k.T)
     size = scale * (np.abs(q) @ np.abs(k).T)
     top = s.max(axis=1, keepdims=True)
@@ -72,7 +78,7 @@ def attended(inputs: Inputs, number: int, slots: np.ndarray, *, rounded_query: b
     if sink is not None:
         total = total + np.exp(sink[:, None] - top)
     p = w / total
-    d = (gamma(inputs.case.row_width + 2) + (UBF16 if rounded_query else 0)) * size \
+    d = (gamma(inputs.case.row_width + 2) + (UBF16 if query == "rounded" else 0)) * size \
         + gamma(8) * np.abs(s) + gamma(2) * (top - s) + 4 * U32 * (count + 3)
     a = np.exp(d) * (1 + UBF16) * (1 + gamma(3 * count + 8)) - 1
     v = k[:, :latent]
@@ -98,23 +104,22 @@ def _of_sink(sink: np.ndarray, top: np.ndarray, total: np.ndarray) -> np.ndarray
 
 
 def check_attention(inputs: Inputs, lists: Lists, found: np.ndarray, *, empty: str = "zero",
-                    rounded_query: bool = False, sink: np.ndarray | None = None,
-                    ) -> list[Finding]:
+                    query: str = "exact", sink: np.ndarray | None = None) -> list[Finding]:
     """SP-17 and SP-18 of the output of all rows; with a sink SP-19.
 
     Args:
         found: (rows + pad, heads, latent) float. empty: one of EMPTY, the kernel's contract for a
-            row without keys.
+            row without keys. query: as for attended.
     """
     fails = "SP-17" if sink is None else "SP-19"
     rows = range(inputs.case.rows + inputs.case.pad)
     return first(STAGE, (
-        _row(inputs, number, lists.row(number), found[number], empty, fails, rounded_query, sink)
+        _row(inputs, number, lists.row(number), found[number], empty, fails, query, sink)
         for number in rows))
 
 
 def _row(inputs: Inputs, number: int, slots: np.ndarray, found: np.ndarray, empty: str, fails: str,
-         rounded_query: bool, sink: np.ndarray | None) -> Sentences:
+         query: str, sink: np.ndarray | None) -> Sentences:
     if not (slots != NONE).any():
         if empty == "zero" and not (found == 0).all():
             yield "SP-18", (f"row {number} has no keys; its output is "
@@ -122,7 +127,7 @@ def _row(inputs: Inputs, number: int, slots: np.ndarray, found: np.ndarray, empt
         elif empty == "nan" and not np.isnan(found).all():
             yield "SP-18", f"row {number} has no keys; its output is {found.flat[0]:.6g}, not NaN"
         return
-    right = attended(inputs, number, slots, rounded_query=rounded_query, sink=sink)
+    right = attended(inputs, number, slots, query=query, sink=sink)
     away = np.abs(found.astype(np.float64) - right.out)
     wrong = ~(away <= right.bound)
     if wrong.any():

@@ -56,7 +56,7 @@ class Inputs:
     @property
     def softmax_scale(self) -> float:
         """Of the attention."""
-        return float(self.case.row_width) ** -0.5
+        return float(self.case.row_width ** -0.5)
 
     def slots(self, request: int) -> np.ndarray:
         """(keys,) int64: the slot of each key of a request, block * tokens of a block + offset."""

@@ -26,7 +26,8 @@ class Lists:
 
     def row(self, number: int) -> np.ndarray:
         """The list of a row."""
-        return self.indices[self.indptr[number]:self.indptr[number + 1]]
+        found: np.ndarray = self.indices[self.indptr[number]:self.indptr[number + 1]]
+        return found
 
     @classmethod
     def of_rows(cls, rows: Sequence[np.ndarray]) -> Lists:
@@ -38,7 +39,8 @@ class Lists:
 def image(inputs: Inputs, number: int, selected: np.ndarray) -> np.ndarray:
     """The slots of a row's selected keys, without -1."""
     keys = selected[selected != NONE]
-    return inputs.slots(int(inputs.owners[number]))[keys]
+    slots: np.ndarray = inputs.slots(int(inputs.owners[number]))[keys]
+    return slots
 
 
 def exact(inputs: Inputs, selection: np.ndarray) -> Lists:

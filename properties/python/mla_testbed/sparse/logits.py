@@ -5,8 +5,8 @@ s[t, j] = sum over heads of w[t, h] * max(0, ks[j] * sum over d of q[t, h, d] * 
 The bound. Stored bytes are exact, and so is the product of two of them in f32. A dot product takes
 at most KEY additions in sequence, or a matrix unit's steps of at least 4 products with two units
 each, which are fewer: E_h = gamma(KEY + 2) * sum |q k|. max(0, x) does not enlarge an error. One
-multiplication each with ks and w, in either order, and a sum over H heads in any order: gamma(H + 3)
-of the sum of magnitudes. Where ks is applied after the sum over heads the count is the same.
+multiplication each with ks and w, in either order, and a sum over H heads in any order:
+gamma(H + 3) of the sum of magnitudes. Where ks is applied after the sum over heads the count is the same.
 """
 
 from __future__ import annotations
@@ -39,8 +39,12 @@ class Row:
 
 def row_of(inputs: Inputs, codes: np.ndarray, scales: np.ndarray, row: int) -> Row:
     """A row's exact logits for stored keys: (keys, KEY) uint8 and (keys,) float32."""
-    encoding, heads = inputs.encoding, inputs.case.heads
-    q, k = encoding.decode(inputs.q[row]), encoding.decode(codes)
+    return row_of_values(inputs, inputs.encoding.decode(codes), scales, row)
+
+
+def row_of_values(inputs: Inputs, k: np.ndarray, scales: np.ndarray, row: int) -> Row:
+    """The same for keys that are decoded: (keys, KEY) float64."""
+    heads, q = inputs.case.heads, inputs.encoding.decode(inputs.q[row])
     w, ks = inputs.weights[row].astype(np.float64), scales.astype(np.float64)
     dots = q @ k.T
     sizes = gamma(KEY + 2) * (np.abs(q) @ np.abs(k).T)

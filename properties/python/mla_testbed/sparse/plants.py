@@ -84,8 +84,8 @@ PLANTS = (
           "", _of("write", broken_writing.nearest_power)),
     Plant("truncated-codes", "SP-04", "Values are cut to fp8, not rounded.",
           "", _of("write", broken_writing.truncated_codes)),
-    Plant("gather-neighbour", "SP-05", "The first key of a request is looked up in the table of the "
-          "request before.", "", _of("gather", broken_writing.gather_neighbour)),
+    Plant("gather-neighbour", "SP-05", "The first key of a request is looked up in the table "
+          "of the request before.", "", _of("gather", broken_writing.gather_neighbour)),
     Plant("window-of-zeros", "SP-06", "Loads past a limit of bytes return 0, without a fault.",
           "aiter#4774", _of("logits", broken_logits.window_of_zeros)),
     Plant("stale-columns", "SP-07", "Columns after a row's keys keep what was there.",
@@ -122,8 +122,8 @@ PLANTS = (
           cases=("sparse1:1q1s300;k=64;data=gauss.1", "sparse1:1q1s300;k=64;data=gauss.2")),
     Plant("own-token-missing", "SP-15", "A row's count leaves out its own key.",
           "", _of("convert", broken_lists.own_token_missing)),
-    Plant("plan-by-least", "SP-16", "Pieces are kept as long as min(longest context, k) is the same.",
-          "vllm#47042", broken_lists.plan_by_least,
+    Plant("plan-by-least", "SP-16", "Pieces are kept as long as min(longest context, k) is the "
+          "same.", "vllm#47042", broken_lists.plan_by_least,
           cases=("sparse1:1q64s64;k=64;width=64+0", "sparse1:1q64s200;k=64;width=64+0")),
     Plant("width-576", "SP-17", "The kernel steps 576 elements from row to row of any cache.",
           "vllm#53943", _of("attend", broken_lists.width_576),

@@ -15,7 +15,7 @@ import json
 import pathlib
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ...errors import UsageError
 from ..case import Case
@@ -118,7 +118,7 @@ def _inner(options: argparse.Namespace) -> int:
     tree = getattr(options, project).resolve()
     with entered(arch, tree if project == "aiter" else None):
         if options.case is not None:
-            verdicts = (judged(project, kernel, arch, Case.parse(options.case))
+            verdicts: Iterator[Judged] = (judged(project, kernel, arch, Case.parse(options.case))
                         for kernel in kernels_of(project, tree)
                         if not options.kernel or kernel.name in options.kernel)
         else:

@@ -21,7 +21,7 @@ from .kernel import Kernel, need
 _CHUNK = 256
 
 
-def kernels(_: pathlib.Path) -> tuple[Kernel, ...]:
+def kernels(tree: pathlib.Path) -> tuple[Kernel, ...]:  # noqa: ARG001 it is imported
     """All of them; AITER is importable."""
     even = {"qheads": 16}
     return (
@@ -36,8 +36,14 @@ def kernels(_: pathlib.Path) -> tuple[Kernel, ...]:
         Kernel("top_k_per_row_prefill", "select", _topk_prefill, {"holes": 0}),
         Kernel("top_k_per_row_decode", "select", _topk_decode, {"holes": 0}, _uniform),
         Kernel("unified_attention_sparse_mla", "attend", _unified, even),
+        Kernel("mla_decode_fwd", "attend, merge", lambda inputs, arch: _mla(inputs, sums=False),
+               {**even, "width": (512, 64), "pad": 0}),
+        Kernel("mla_decode_fwd (last pages 0, 1, 2 ...)", "attend, merge",
+               lambda inputs, arch: _mla(inputs, sums=True),
+               {**even, "width": (512, 64), "pad": 0}),
         Kernel("pa_decode_sparse", "attend, merge", _decode, {"width": (512, 0)}),
         Kernel("pa_prefill_sparse", "attend", _prefill, {"width": (512, 0)}),
+        Kernel("pa_prefill_sparse (no sink)", "attend", _prefill_none, {"width": (512, 0)}),
     )
 
 
@@ -193,12 +199,33 @@ def _unified(inputs: Inputs, _: str) -> list[Finding]:
     return calls.of_attention(inputs, made, out)
 
 
+def _mla(inputs: Inputs, *, sums: bool) -> list[Finding]:
+    """bf16 without a plan: each row is a request, pages of 1 token. Block 0 is zeros, like an
+    engine's null block: the kernels read it after a row's last key (AITER-11).
+
+    sums: for the lengths of the last pages the running sum of rows, as SGLang calls it.
+    """
+    from aiter.mla import mla_decode_fwd  # noqa: PLC0415
+
+    case, made = inputs.case, calls.listed(inputs)
+    out = put(np.full((case.rows, case.qheads, case.width[0]), 0x7FA5, np.int16))
+    out = out.view(torch.bfloat16)
+    rows = put(np.arange(case.rows + 1).astype(np.int32))
+    last = rows if sums else put(np.ones(case.rows, np.int32))
+    pool = inputs.latent.copy()
+    pool[:case.block] = 0
+    mla_decode_fwd(bf16(inputs.query), bf16(pool).view(-1, 1, 1, case.row_width), out,
+                   rows, put(made.indptr), put(made.indices), last, 1,
+                   sm_scale=inputs.softmax_scale)
+    return calls.of_attention(inputs, made, out)
+
+
 def _decode(inputs: Inputs, _: str) -> list[Finding]:
     from aiter.ops.triton.attention.pa_decode_sparse import pa_decode_sparse  # noqa: PLC0415
 
     made, sink = calls.listed(inputs), calls.sink_of(inputs)
     out = pa_decode_sparse(*_pool(inputs, made), put(sink), inputs.softmax_scale)
-    return calls.of_attention(inputs, made, out, sink=sink, rounded_query=True)
+    return calls.of_attention(inputs, made, out, sink=sink, query="base2")
 
 
 def _prefill(inputs: Inputs, _: str) -> list[Finding]:
@@ -207,7 +234,15 @@ def _prefill(inputs: Inputs, _: str) -> list[Finding]:
     made, sink = calls.listed(inputs), calls.sink_of(inputs)
     out = pa_prefill_sparse(*_pool(inputs, made), None, None, None, put(sink),
                             inputs.softmax_scale)
-    return calls.of_attention(inputs, made, out, sink=sink, rounded_query=True)
+    return calls.of_attention(inputs, made, out, sink=sink)
+
+
+def _prefill_none(inputs: Inputs, _: str) -> list[Finding]:
+    from aiter.ops.triton.attention.pa_prefill_sparse import pa_prefill_sparse  # noqa: PLC0415
+
+    made = calls.listed(inputs)
+    out = pa_prefill_sparse(*_pool(inputs, made), None, None, None, None, inputs.softmax_scale)
+    return calls.of_attention(inputs, made, out)
 
 
 def _pool(inputs: Inputs, made: Any) -> tuple[torch.Tensor, ...]:

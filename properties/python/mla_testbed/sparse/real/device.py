@@ -12,6 +12,7 @@ import torch
 
 from ... import world
 from ...aiter import Stage, target_driver
+from ...triton import state
 from ..inputs import Inputs
 
 _DEVICE = "cuda"
@@ -24,7 +25,17 @@ def entered(arch: str, aiter: pathlib.Path | None = None) -> Iterator[None]:
 
     aiter: a source tree, whose Python is then importable, and whose C++ is built as it is called.
     """
-    machine = world.machine(arch, backend="aiter" if aiter else "cpu")
+    token = state.set_arch(arch)
+    try:
+        with _entered(arch, aiter):
+            yield
+    finally:
+        state.reset_arch(token)
+
+
+@contextlib.contextmanager
+def _entered(arch: str, aiter: pathlib.Path | None) -> Iterator[None]:
+    machine = world.machine(arch, backend="aiter" if aiter else "cpu", poison=True)
     if aiter is not None:
         stage = Stage(machine, None, tree=aiter, modules="own")
         try:

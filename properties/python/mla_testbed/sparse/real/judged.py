@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from ...errors import UsageError
 from ..case import Case
-from ..draw import FP8, drawn
+from ..draw import drawn
 from ..inputs import inputs_of
 from .kernel import REFUSED, RIGHT, WRONG, Kernel, NotTakenError
 
@@ -70,7 +70,7 @@ def judged(project: str, kernel: Kernel, arch: str, case: Case) -> Judged:
         verdict, property_id, what = WRONG, "fault", _line(e)
     except NotTakenError as e:
         verdict, what = REFUSED, str(e)
-    except UsageError:
+    except (UsageError, NameError):  # a name that the extraction left out
         raise
     except Exception as e:  # noqa: BLE001 whatever the other project raises is its refusal
         if _ours(e):

@@ -28,7 +28,7 @@ _EPS = 1e-8
 
 
 def kernels(tree: pathlib.Path) -> tuple[Kernel, ...]:
-    """All of them. The tree is a checkout, or its folder `python`, or where a wheel was unpacked."""
+    """All of them. tree: a checkout, its folder `python`, or where a wheel was unpacked."""
     root = tree / "python" if (tree / "python" / "sglang").is_dir() else tree
     index = functools.cache(functools.partial(_index, root))
     fused = functools.cache(functools.partial(_fused, root))

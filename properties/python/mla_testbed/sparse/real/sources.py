@@ -17,7 +17,8 @@ from typing import Any
 from ...errors import UsageError
 
 _IMPORTS = ("import functools, math; from typing import *; from collections.abc import Callable; "
-            "import contextlib, torch, triton; import triton.language as tl\n")
+            "from itertools import accumulate; import contextlib, torch, triton; "
+            "import triton.language as tl\n")
 
 
 def functions(tree: pathlib.Path, path: str, names: Iterable[str] | None,

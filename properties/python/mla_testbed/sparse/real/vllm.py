@@ -16,7 +16,7 @@ from ..findings import Finding
 from ..inputs import Inputs
 from ..lists import Lists
 from ..logits import FENCE
-from . import calls
+from . import calls, vllm_v4
 from .device import FP8, back, bf16, blocks, put
 from .kernel import Kernel, need
 from .sources import functions
@@ -72,6 +72,7 @@ def kernels(tree: pathlib.Path) -> tuple[Kernel, ...]:
     backend = functools.cache(lambda: functions(tree, _BACKEND, _OF_BACKEND))
     ops = functools.partial(_ops, tree)
     return (
+        *vllm_v4.kernels(tree, ops),
         Kernel("indexer_k_quant_and_cache_triton", "write",
                lambda inputs, arch: _write(ops(arch), inputs), taken=_layout),
         Kernel("cp_gather_indexer_k_quant_cache_triton", "gather",
