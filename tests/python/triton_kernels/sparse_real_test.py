@@ -14,6 +14,7 @@ import pytest
 from mla_testbed.errors import UsageError
 from mla_testbed.sparse import Case
 from mla_testbed.sparse.real import sources
+from mla_testbed.sparse.real.__main__ import case_on, main
 from mla_testbed.sparse.real.device import entered
 from mla_testbed.sparse.real.judged import Judged, judged, kernels_of, table
 from mla_testbed.sparse.real.kernel import REFUSED, RIGHT, WRONG, Kernel, NotTakenError
@@ -95,6 +96,23 @@ def test_a_name_that_an_extraction_left_out_ends_the_run(tree):
 def test_a_mistake_in_this_package_ends_the_run():
     with pytest.raises(IndexError):
         _judged(lambda inputs, arch: inputs.slots(99))
+
+
+@pytest.mark.parametrize(("arch", "line", "fp8"), [
+    ("gfx942", "sparse1:1q1s2", "fnuz"), ("gfx950", "sparse1:1q1s2", "ocp"),
+    ("gfx950", "sparse1:1q1s2;fp8=fnuz", "fnuz")])
+def test_a_case_without_an_encoding_has_that_of_the_architecture(arch, line, fp8):
+    assert case_on(arch, line).fp8 == fp8
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    ([], "no source tree; expected --vllm, --sglang or --aiter DIR"),
+    (["--vllm", "/nowhere"], "--vllm is '/nowhere'; expected a folder"),
+    (["--vllm", "/", "--case", "sparse1:1q2s1"], "a request has 2 rows and 1 keys"),
+])
+def test_the_command_refuses_wrong_arguments_with_a_sentence(capsys, arguments, sentence):
+    assert main(arguments) == 2
+    assert sentence in capsys.readouterr().err
 
 
 def test_a_table_counts_cases_by_architecture_and_names_properties():

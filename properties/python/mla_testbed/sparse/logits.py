@@ -6,7 +6,8 @@ The bound. Stored bytes are exact, and so is the product of two of them in f32. 
 at most KEY additions in sequence, or a matrix unit's steps of at least 4 products with two units
 each, which are fewer: E_h = gamma(KEY + 2) * sum |q k|. max(0, x) does not enlarge an error. One
 multiplication each with ks and w, in either order, and a sum over H heads in any order:
-gamma(H + 3) of the sum of magnitudes. Where ks is applied after the sum over heads the count is the same.
+gamma(H + 3) of the sum of magnitudes. Where ks is applied after the sum over heads the count is the
+same.
 """
 
 from __future__ import annotations

@@ -13,12 +13,14 @@ import argparse
 import dataclasses
 import json
 import pathlib
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
 from ...errors import UsageError
 from ..case import Case
+from ..draw import FP8
 from .judged import PROJECTS, Judged, judged, kernels_of, run, table
 from .kernel import RIGHT, WRONG
 
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         if options.case is not None:
-            options.case = str(Case.parse(options.case))
+            Case.parse(options.case)
         if options.inner:
             return _inner(options)
         chosen = [p for p in PROJECTS if getattr(options, p) is not None]
@@ -103,9 +105,15 @@ def _say(one: Judged) -> None:
         print(f"FAIL {one.property} {one.case} {one.project} {one.kernel} {one.arch}")
         print(f"  {one.what}")
         print(f"REPRO: python -m mla_testbed.sparse.real --{one.project} DIR --arch {one.arch} "
-              f"--kernel {one.kernel} --case '{one.case}'", flush=True)
+              f"--kernel {shlex.quote(one.kernel)} --case '{one.case}'", flush=True)
     elif one.verdict != RIGHT:
         print(f"refused {one.kernel} {one.arch} {one.case}: {one.what}", flush=True)
+
+
+def case_on(arch: str, line: str) -> Case:
+    """The case of a line, in the encoding of the architecture where the line names none."""
+    case = Case.parse(line)
+    return case if ";fp8=" in line else dataclasses.replace(case, fp8=FP8[arch])
 
 
 def _inner(options: argparse.Namespace) -> int:
@@ -118,7 +126,8 @@ def _inner(options: argparse.Namespace) -> int:
     tree = getattr(options, project).resolve()
     with entered(arch, tree if project == "aiter" else None):
         if options.case is not None:
-            verdicts: Iterator[Judged] = (judged(project, kernel, arch, Case.parse(options.case))
+            case = case_on(arch, options.case)
+            verdicts: Iterator[Judged] = (judged(project, kernel, arch, case)
                         for kernel in kernels_of(project, tree)
                         if not options.kernel or kernel.name in options.kernel)
         else:
