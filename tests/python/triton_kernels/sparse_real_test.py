@@ -11,13 +11,14 @@ import pathlib
 import shutil
 
 import pytest
+from mla_testbed.aiter.own.build import BuildError
 from mla_testbed.errors import UsageError
 from mla_testbed.sparse import Case
 from mla_testbed.sparse.real import sources
 from mla_testbed.sparse.real.__main__ import case_on, main
 from mla_testbed.sparse.real.device import entered
 from mla_testbed.sparse.real.judged import Judged, judged, kernels_of, table
-from mla_testbed.sparse.real.kernel import REFUSED, RIGHT, WRONG, Kernel, NotTakenError
+from mla_testbed.sparse.real.kernel import NOT_RUN, REFUSED, RIGHT, WRONG, Kernel, NotTakenError
 
 #: Requests of one and several rows, an odd number of keys, a common prefix, padding.
 CASE = "sparse1:2q2s147;block=16;layout=shuffle;k=128;heads=32;shared=16;pad=1;fp8=fnuz"
@@ -77,6 +78,14 @@ def test_what_another_project_raises_is_a_refusal_with_its_text(tree):
     module = sources.functions(tree, "deep/file.py", ["wanted"], {"helper": str, "LIMIT": 3})
     one = _judged(lambda inputs, arch: module.wanted(1))
     assert (one.verdict, one.what.partition(":")[0]) == (REFUSED, "TypeError")
+
+
+def test_a_module_that_cannot_be_built_did_not_run():
+    def judge(inputs, arch):
+        raise BuildError("module_x", "no compiler")
+
+    one = _judged(judge)
+    assert (one.verdict, "no compiler" in one.what) == (NOT_RUN, True)
 
 
 def test_a_case_that_a_kernel_does_not_take_is_refused_with_the_reason():

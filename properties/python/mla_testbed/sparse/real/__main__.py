@@ -4,7 +4,8 @@
     python -m mla_testbed.sparse.real --vllm DIR --arch gfx942 --kernel NAME --case 'sparse1:...'
 
 Each project and architecture runs in a process of its own. Exit code: 0 all are right or refused,
-1 one is wrong, 2 usage, 3 something that is needed is not there, 4 nothing ran.
+1 one is wrong, 2 usage, 3 something that is needed is not there, 4 nothing was right, or a kernel
+could not be built.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ...errors import UsageError
 from ..case import Case
 from ..draw import FP8
 from .judged import PROJECTS, Judged, judged, kernels_of, run, table
-from .kernel import RIGHT, WRONG
+from .kernel import NOT_RUN, RIGHT, WRONG
 
 USAGE, ENVIRONMENT, UNDECIDED = 2, 3, 4
 ARCHS = ("gfx942", "gfx950")
@@ -78,7 +79,8 @@ def _outer(options: argparse.Namespace, chosen: list[str]) -> int:
         return failed
     if any(one.verdict == WRONG for one in found):
         return 1
-    return 0 if any(one.verdict == RIGHT for one in found) else UNDECIDED
+    ran = {one.verdict for one in found}
+    return 0 if RIGHT in ran and NOT_RUN not in ran else UNDECIDED
 
 
 def _child(options: argparse.Namespace, project: str, arch: str, found: list[Judged]) -> int:
@@ -107,7 +109,7 @@ def _say(one: Judged) -> None:
         print(f"REPRO: python -m mla_testbed.sparse.real --{one.project} DIR --arch {one.arch} "
               f"--kernel {shlex.quote(one.kernel)} --case '{one.case}'", flush=True)
     elif one.verdict != RIGHT:
-        print(f"refused {one.kernel} {one.arch} {one.case}: {one.what}", flush=True)
+        print(f"{one.verdict} {one.kernel} {one.arch} {one.case}: {one.what}", flush=True)
 
 
 def case_on(arch: str, line: str) -> Case:

@@ -12,7 +12,7 @@ from ...errors import UsageError
 from ..case import Case
 from ..draw import drawn
 from ..inputs import inputs_of
-from .kernel import REFUSED, RIGHT, WRONG, Kernel, NotTakenError
+from .kernel import NOT_RUN, REFUSED, RIGHT, WRONG, Kernel, NotTakenError
 
 PROJECTS = ("vllm", "sglang", "aiter")
 #: How often a case is drawn anew that the kernel does not take.
@@ -55,9 +55,10 @@ def judged(project: str, kernel: Kernel, arch: str, case: Case) -> Judged:
     """The verdict on a case.
 
     A kernel that Triton does not compile for it, or that says so itself, refuses it. A fault of the
-    emulator is wrong.
+    emulator is wrong. A module of AITER that cannot be built, or is not served, did not run.
     """
     from ... import errors  # noqa: PLC0415
+    from ...aiter.imports import NotServedError  # noqa: PLC0415
     from ...triton import KernelFault  # noqa: PLC0415
 
     verdict, property_id, what, begin = RIGHT, "", "", time.monotonic()
@@ -68,6 +69,8 @@ def judged(project: str, kernel: Kernel, arch: str, case: Case) -> Judged:
             verdict, property_id, what = WRONG, found[0].property, found[0].what
     except (KernelFault, errors.FaultError) as e:
         verdict, property_id, what = WRONG, "fault", _line(e)
+    except NotServedError as e:
+        verdict, what = NOT_RUN, _line(e)
     except NotTakenError as e:
         verdict, what = REFUSED, str(e)
     except (UsageError, NameError):  # a name that the extraction left out
@@ -120,7 +123,7 @@ def table(found: list[Judged]) -> str:
 
 def _cell(found: list[Judged]) -> str:
     counts = Counter(one.verdict for one in found)
-    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (RIGHT, WRONG, REFUSED)
+    said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (RIGHT, WRONG, REFUSED, NOT_RUN)
                      if counts[verdict])
     properties = sorted({one.property for one in found if one.property})
     return said + (f" ({', '.join(properties)})" if properties else "")

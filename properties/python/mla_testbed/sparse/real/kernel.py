@@ -10,7 +10,7 @@ from ..case import Case
 from ..findings import Finding
 from ..inputs import Inputs
 
-RIGHT, WRONG, REFUSED = "right", "wrong", "refused"
+RIGHT, WRONG, REFUSED, NOT_RUN = "right", "wrong", "refused", "not run"
 
 
 class NotTakenError(Exception):
