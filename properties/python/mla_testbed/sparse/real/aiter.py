@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..case import Case
 from ..findings import Finding
 from ..inputs import Inputs
 from ..logits import FENCE
+from ..numbers import of_bf16, to_bf16
 from . import calls
 from .device import FP8, back, bf16, blocks, put
 from .kernel import Kernel, need
@@ -35,7 +37,10 @@ def kernels(tree: pathlib.Path) -> tuple[Kernel, ...]:  # noqa: ARG001 it is imp
                {"layout": "row", "block": 1, "gap": 0}, _uniform),
         Kernel("top_k_per_row_prefill", "select", _topk_prefill, {"holes": 0}),
         Kernel("top_k_per_row_decode", "select", _topk_decode, {"holes": 0}, _uniform),
-        Kernel("unified_attention_sparse_mla", "attend", _unified, even),
+        Kernel("unified_attention_sparse_mla", "attend",
+               lambda inputs, arch: _unified(inputs, lead=0), even),
+        Kernel("unified_attention_sparse_mla (first tile empty, low scores)", "attend",
+               lambda inputs, arch: _unified(_low(inputs), lead=inputs.case.block), even),
         Kernel("mla_decode_fwd", "attend, merge", lambda inputs, arch: _mla(inputs, sums=False),
                {**even, "width": (512, 64), "pad": 0}),
         Kernel("mla_decode_fwd (last pages 0, 1, 2 ...)", "attend, merge",
@@ -177,19 +182,30 @@ def _topk_decode(inputs: Inputs, _: str) -> list[Finding]:
     return selection.check_selection(inputs, made, back(out))
 
 
-def _unified(inputs: Inputs, _: str) -> list[Finding]:
-    """Slots instead of positions; -1 is skipped."""
+def _low(inputs: Inputs) -> Inputs:
+    """The same batch with scores from about -160 to -140: all keys lie on one side, and all queries
+    on the other."""
+    made, side = dataclasses.replace(inputs), inputs.case.row_width ** -0.5
+    keys = of_bf16(inputs.latent) / 10 + 5 * side
+    query = np.full(inputs.query.shape, -30 * side / inputs.softmax_scale)
+    latent = np.where(np.isnan(keys), inputs.latent, to_bf16(np.nan_to_num(keys)))
+    made.__dict__.update(latent=latent, query=to_bf16(query))
+    return made
+
+
+def _unified(inputs: Inputs, lead: int) -> list[Finding]:
+    """Slots instead of positions; -1 is skipped. lead: so many -1 before a row's first slot."""
     from aiter.ops.triton.attention.unified_attention_sparse_mla import (  # noqa: PLC0415
         unified_attention_sparse_mla,
     )
 
     case, made = inputs.case, calls.listed(inputs)
     rows, latent = case.rows + case.pad, case.width[0]
-    dense = np.full((rows, case.k), -1, np.int32)
+    dense = np.full((rows, lead + case.k), -1, np.int32)
     picked = calls.selected(inputs)
     for row in range(case.rows):
         slots = inputs.slots(int(inputs.owners[row]))
-        dense[row] = np.where(picked[row] == selection.NONE, -1, slots[picked[row]])
+        dense[row, lead:] = np.where(picked[row] == selection.NONE, -1, slots[picked[row]])
     out = put(np.full((rows, case.qheads, latent), 0x7FA5, np.int16)).view(torch.bfloat16)
     kv = bf16(inputs.latent).view(inputs.blocks, case.block, 1, case.row_width)
     sums = np.arange(rows + 1).astype(np.int32)
@@ -220,12 +236,15 @@ def _mla(inputs: Inputs, *, sums: bool) -> list[Finding]:
     return calls.of_attention(inputs, made, out)
 
 
-def _decode(inputs: Inputs, _: str) -> list[Finding]:
+def _decode(inputs: Inputs, arch: str) -> list[Finding]:
+    """The Triton kernel rounds queries times scale times log2 e to bf16; that of gfx950 scales
+    scores."""
     from aiter.ops.triton.attention.pa_decode_sparse import pa_decode_sparse  # noqa: PLC0415
 
     made, sink = calls.listed(inputs), calls.sink_of(inputs)
     out = pa_decode_sparse(*_pool(inputs, made), put(sink), inputs.softmax_scale)
-    return calls.of_attention(inputs, made, out, sink=sink, query="base2")
+    return calls.of_attention(inputs, made, out, sink=sink,
+                              query="base2" if arch == "gfx942" else "exact")
 
 
 def _prefill(inputs: Inputs, _: str) -> list[Finding]:
