@@ -82,7 +82,8 @@ def width_576(inputs: Inputs, lists: Lists, pieces: np.ndarray) -> tuple[np.ndar
     seen = np.where(at < flat.size, flat[np.minimum(at, flat.size - 1)], 0x7FA5)
     other = dataclasses.replace(inputs)
     other.__dict__.update(latent=seen.astype(np.uint16), query=inputs.query)
-    return model.attend(other, lists, pieces)
+    with np.errstate(invalid="ignore"):
+        return model.attend(other, lists, pieces)
 
 
 def last_piece_lost(inputs: Inputs, lists: Lists, pieces: np.ndarray, partials: np.ndarray,
