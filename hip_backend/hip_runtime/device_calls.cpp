@@ -102,7 +102,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
   properties->totalGlobalMem = rt::most_memory;
   properties->totalConstMem = std::size_t{1} << 31U;
   properties->sharedMemPerBlock = properties->maxSharedMemoryPerMultiProcessor =
-      gfx950 ? rt::kLds950 : rt::kLds942;
+      properties->sharedMemPerMultiprocessor = gfx950 ? rt::kLds950 : rt::kLds942;
   properties->multiProcessorCount = rt::runtime().compute_units();
   properties->warpSize = 64;
   properties->regsPerBlock = 65536;

@@ -45,10 +45,10 @@ std::string report_name(const prop::Origin& origin) {
 
 constexpr const char* kTableHead = R"(# Which real defects are planted?
 
-These are the defects from which this project started, with their public reports. A plant puts a
-defect back on purpose, and the property in its row must catch it. *Imitated*: the plant edits what
-a launch returned; all others break the stage that was broken. `mla-testbed plants --table` writes
-this page.
+These are the defects from which this project started, and those of sparse attention, with their
+public reports. A plant puts a defect back on purpose, and the property in its row must catch it.
+*Imitated*: the plant edits what a launch returned; all others break the stage that was broken.
+`mla-testbed plants --table` writes this page.
 
 | Defect | Report | Caught by | What is planted, or why nothing is |
 | --- | --- | --- | --- |

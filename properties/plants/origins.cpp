@@ -156,6 +156,50 @@ constexpr Origin kOrigins[] = {
     {"BUG-121", "https://github.com/vllm-project/vllm/issues/21691",
      "the plan arrays of another library; P04 judges the tails here"},
     {"BUG-122", "https://github.com/sgl-project/sglang/issues/16531", ""},
+    // Of sparse attention, whose stages are judged in Python (mla_testbed/sparse).
+    {"BUG-123", "https://github.com/vllm-project/vllm/issues/47042",
+     "in the sparse chain (Python) plan-by-least repeats it, for SP-16: a plan is kept while "
+     "min(longest context, k) is the same"},
+    {"BUG-124", "https://github.com/vllm-project/vllm/issues/46856",
+     "no cause of its own is known: wrong answers past 60,000 keys on gfx942, as of BUG-123"},
+    {"BUG-125", "https://github.com/vllm-project/vllm/issues/53943",
+     "in the sparse chain (Python) width-576 repeats it, for SP-17: a kernel for rows of 576 "
+     "elements runs on rows of 512"},
+    {"BUG-126", "https://github.com/vllm-project/vllm/issues/52644",
+     "graphs and the HIP runtime share a memory pool; device memory has no pools here"},
+    {"BUG-127", "https://github.com/vllm-project/vllm/issues/43416",
+     "no cause is known on AMD GPUs: garbled answers of DeepSeek-V4"},
+    {"BUG-128", "https://github.com/vllm-project/vllm/issues/48266",
+     "no cause is known: a fault on gfx942 once a context passes 2,048 tokens"},
+    {"BUG-129", "https://github.com/vllm-project/vllm/issues/55280",
+     "pages of pooled states are split by another group's block size; nothing here is pooled"},
+    {"BUG-130", "https://github.com/vllm-project/vllm/issues/45324",
+     "its thread could not be read, and nothing of it is known"},
+    {"BUG-131", "https://github.com/sgl-project/sglang/issues/38746",
+     "seven defects of SGLang's backend for selected keys, which no adapter runs; three are "
+     "BUG-020's, BUG-027's and BUG-029's mechanism"},
+    {"BUG-132", "https://github.com/ROCm/aiter/issues/5512",
+     "a fault that needs the engine's graphs cut in pieces; kernels alone are right, also here"},
+    {"BUG-133", "https://github.com/ROCm/aiter/issues/4774",
+     "in the sparse chain (Python) window-of-zeros repeats it, for SP-06: loads past a limit "
+     "of bytes return 0"},
+    {"BUG-134", "https://github.com/vllm-project/vllm/issues/39303",
+     "in the sparse chain (Python) stale-columns and whole-row repeat it, for SP-07 and SP-10: "
+     "columns after a row's keys are selected"},
+    {"BUG-135", "https://github.com/sgl-project/sglang/issues/31563",
+     "in the sparse chain (Python) row-for-shuffle repeats it, for SP-03: the indexer's cache "
+     "is written in rows and read in tiles"},
+    {"BUG-136", "https://github.com/vllm-project/vllm/issues/52109",
+     "the same mechanism as BUG-135"},
+    {"BUG-137", "https://github.com/ROCm/aiter/issues/4376",
+     "in the sparse chain (Python) ties-by-rank repeats it, for SP-13: ranks select other keys "
+     "of equal logits"},
+    {"BUG-138", "https://github.com/sgl-project/sglang/issues/39340",
+     "in the sparse chain (Python) fixed-width repeats it, for SP-10: a selection has as many "
+     "places as one model needs"},
+    {"BUG-139", "https://github.com/vllm-project/vllm/issues/45681",
+     "two encodings of fp8 in one model; docs/findings/sparse.md has it from vLLM's own "
+     "kernels (SPARSE-05)"},
 };
 
 }  // namespace

@@ -18,6 +18,13 @@ def test_the_sessions_of_the_page_are_true() -> None:
     assert found.failed == 0
 
 
+def test_the_session_of_the_page_on_sparse_attention_is_true() -> None:
+    page = ROOT / "docs/use/sparse.md"
+    found = doctest.testfile(str(page), module_relative=False)
+    assert found.attempted == 5
+    assert found.failed == 0
+
+
 def test_the_docstring_of_the_package_is_true() -> None:
     import mla_testbed  # noqa: PLC0415
     found = doctest.testmod(mla_testbed)

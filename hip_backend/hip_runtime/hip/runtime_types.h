@@ -227,6 +227,7 @@ struct hipDeviceProp_t {
   int canMapHostMemory, managedMemory, integrated;
   int cooperativeLaunch, cooperativeMultiDeviceLaunch;
   int asicRevision;
+  std::size_t sharedMemPerMultiprocessor;  // bytes; the same as maxSharedMemoryPerMultiProcessor
 };
 
 struct dim3 {

@@ -174,6 +174,7 @@ TEST_CASE("the device has the units that were asked for and the architecture of 
   const bool gfx950 = std::string(MLA_ARCH) == "gfx950";
   REQUIRE(std::string(properties.gcnArchName).substr(0, 7) == MLA_ARCH ":");
   REQUIRE(properties.sharedMemPerBlock == (gfx950 ? 163840 : 65536));
+  REQUIRE(properties.sharedMemPerMultiprocessor == properties.sharedMemPerBlock);
   REQUIRE(hipGetDeviceProperties(&properties, 1) == hipErrorInvalidDevice);
   int value = 0;
   REQUIRE(hipDeviceGetAttribute(&value, hipDeviceAttributePciChipId, 0) == hipErrorNotSupported);

@@ -28,6 +28,7 @@ std::vector<std::string> differing_vector_types();
 // Names of features whose result is not the one that was expected; recursion is one if asked for.
 std::vector<std::string> wrong_features(bool recursive);
 std::vector<std::string> wrong_groups();
+std::vector<std::string> wrong_hipcub();
 
 // What kernels print, and launches that an assertion or abort() ends.
 void print_everything();

@@ -34,6 +34,16 @@ TEST_CASE("half, bfloat16 and fp8 convert and calculate as the host does, for ev
   REQUIRE(hip_language::differing_bfloat16() == Differing{});
   REQUIRE(hip_language::differing_fp8() == Differing{});
 }
+TEST_CASE("scans and sorts of a workgroup are right, and no check of a workgroup has a finding") {
+  (void)hip::take_launched();
+  hip::set_device({.options = {.checks = mla::gfx::every_check}});
+  REQUIRE(hip_language::wrong_hipcub() == Differing{});
+  hip::set_device({});
+  const auto launched = hip::take_launched();
+  REQUIRE(launched.launches == 2);
+  REQUIRE(launched.findings == Differing{});
+  REQUIRE(launched.faults == Differing{});
+}
 TEST_CASE("operators of vector types work on each element") {
   REQUIRE(hip_language::differing_vector_types() == Differing{});
 }

@@ -1,0 +1,2 @@
+// What AITER includes beside hipcub.hpp; it uses nothing of it.
+#pragma once

@@ -1,0 +1,117 @@
+"""The indexer's cache: where its bytes lie, how keys are quantised, what a gather gives.
+
+A block has the values of its tokens, then a float32 scale for each. `Case.gap` bytes lie between
+two blocks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from .case import KEY, SCALE, TILE, Case
+from .inputs import Inputs
+from .numbers import U32
+
+#: Least magnitude of a key, for its scale.
+FLOOR = 1e-4
+#: A scale of a power of two comes from log2, ceil and exp2 in f32. The scale before lies in
+#: [2^-24, 2^9], so its logarithm is at most 24, whose unit in the last place is 2^-19. With two of
+#: them for log2 and the division's rounding the exponent is off by less than 2^-17.
+_EXPONENT_OFF = 2.0 ** -17
+
+
+@dataclasses.dataclass(frozen=True)
+class Places:
+    """Bytes of the cache that belong to slots.
+
+    values: (slots, KEY) int64. scales: (slots, SCALE) int64.
+    """
+
+    values: np.ndarray
+    scales: np.ndarray
+
+
+def places(case: Case, slots: np.ndarray) -> Places:
+    """Where value and scale of slots lie."""
+    slots = np.asarray(slots, np.int64)
+    base, offset = slots // case.block * case.block_bytes, slots % case.block
+    d = np.arange(KEY)
+    if case.layout == "row":
+        inner = offset[:, None] * KEY + d
+    else:
+        inner = (offset[:, None] // TILE * (TILE * KEY) + d // TILE * (TILE * TILE)
+                 + offset[:, None] % TILE * TILE + d % TILE)
+    scale = base + case.block * KEY + SCALE * offset
+    return Places(base[:, None] + inner, scale[:, None] + np.arange(SCALE))
+
+
+def scale_limits(keys: np.ndarray, divisor: float, kind: str, floor: float = FLOOR,
+                 ) -> tuple[np.ndarray, np.ndarray]:
+    """(tokens,) least and largest legal scale of keys.
+
+    "ue8m0": a power of two in these limits, the smallest that is not below amax / divisor, or its
+    neighbour where the logarithm cannot tell. "f32": amax / divisor, with the roundings of a
+    division, or of a multiplication with a rounded reciprocal.
+    """
+    exact = np.maximum(np.abs(keys).max(axis=1).astype(np.float64), floor) / divisor
+    if kind == "f32":
+        return exact * (1 - 3 * U32), exact * (1 + 3 * U32)
+    off = 2.0 ** _EXPONENT_OFF
+    return exact / off, 2 * exact * off
+
+
+def quantise(inputs: Inputs, divisor: float) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (tokens, KEY) uint8 and scales (tokens,) float32 of all keys, as this module's own."""
+    exact = np.maximum(np.abs(inputs.keys).max(axis=1), np.float32(FLOOR)) / np.float32(divisor)
+    scales = exact.astype(np.float32)
+    if inputs.case.scale == "ue8m0":
+        mantissa, exponent = np.frexp(scales)
+        scales = np.ldexp(np.float32(1), exponent - (mantissa == 0.5)).astype(np.float32)  # noqa: PLR2004
+    return inputs.encoding.encode(inputs.keys / scales[:, None]), scales
+
+
+def divisor_of(inputs: Inputs) -> float:
+    """What most writers divide by: 224 for fnuz, where 240 would be possible, and 448."""
+    return 224.0 if inputs.case.fp8 == "fnuz" else inputs.encoding.most
+
+
+def empty(inputs: Inputs) -> np.ndarray:
+    """(bytes,) a cache that nobody wrote: noise."""
+    return inputs.noise(inputs.blocks * inputs.case.block_bytes)
+
+
+def unread(inputs: Inputs) -> np.ndarray:
+    """(bytes,) a cache in which everything is NaN: what a reader must not use."""
+    made = np.full(inputs.blocks * inputs.case.block_bytes, inputs.encoding.nan[0], np.uint8)
+    at = places(inputs.case, np.arange(inputs.blocks * inputs.case.block)).scales
+    made[at] = np.full(1, np.nan, np.float32).view(np.uint8)
+    return made
+
+
+def store(inputs: Inputs, cache: np.ndarray, codes: np.ndarray, scales: np.ndarray) -> None:
+    """Writes quantised keys to their slots; a slot below 0 is not written."""
+    live = inputs.slot_mapping >= 0
+    at = places(inputs.case, inputs.slot_mapping[live])
+    cache[at.values] = codes[live]
+    cache[at.scales] = scales[live].astype(np.float32).view(np.uint8).reshape(-1, SCALE)
+
+
+def written(inputs: Inputs, divisor: float | None = None) -> np.ndarray:
+    """A cache with all keys of the case; everything else is NaN."""
+    cache = unread(inputs)
+    store(inputs, cache, *quantise(inputs, divisor or divisor_of(inputs)))
+    return cache
+
+
+def stored(inputs: Inputs, cache: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (slots, KEY) uint8 and scales (slots,) float32 as they lie in a cache."""
+    at = places(inputs.case, slots)
+    return cache[at.values], np.ascontiguousarray(cache[at.scales]).view(np.float32)[:, 0]
+
+
+def gathered(inputs: Inputs, cache: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (keys, KEY) and scales (keys,) of all requests, one after the other."""
+    slots = [inputs.slots(request) for request in range(len(inputs.case.requests))]
+    return stored(inputs, cache, np.concatenate(slots))

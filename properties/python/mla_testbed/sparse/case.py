@@ -1,0 +1,179 @@
+"""Case: one batch of a sparse-attention layer, as one line of text (docs/use/sparse.md)."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from ..errors import UsageError
+from .numbers import ENCODINGS
+
+PREFIX = "sparse1:"
+#: Elements of an indexer key, and bytes of its scale: the same in every model of this family.
+KEY, SCALE = 128, 4
+ROW = KEY + SCALE
+LAYOUTS, SCALES = ("row", "shuffle"), ("ue8m0", "f32")
+DATA = ("gauss", "ties", "equal", "wide", "zero")
+#: Rows and columns of a tile in the layout "shuffle".
+TILE = 16
+_MOST_TOKENS = 1 << 20
+_REQUESTS = re.compile(r"(\d+)q(\d+)s(\d+)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A batch, its caches and its data. `str` and `parse` are inverse.
+
+    Attributes:
+        requests: (rows, keys) of each; the rows are the last ones of the keys.
+        block: tokens of a block, of both caches.
+        layout: of the indexer cache, "row" or "shuffle".
+        gap: bytes between two blocks of the indexer cache; a multiple of 16.
+        heads: of the indexer.
+        k: keys that a row selects at most.
+        fp8: "fnuz" or "ocp".
+        scale: "ue8m0" (a power of two) or "f32".
+        width: latent and rope elements of a row of the cache that is attended.
+        qheads: of the attention.
+        shared: tokens that all requests have in common; whole blocks.
+        pad: rows of a graph after those of the batch.
+        holes: a row's selection has a -1 in front of every so many keys; 0: none.
+        data: "gauss", "ties" (few different logits), "equal" (one), "wide" (magnitudes from 2^-12
+            to 2^12), "zero".
+        seed: of the data and of the block tables.
+    """
+
+    requests: tuple[tuple[int, int], ...]
+    block: int = 16
+    layout: str = "row"
+    gap: int = 0
+    heads: int = 64
+    k: int = 128
+    fp8: str = "fnuz"
+    scale: str = "ue8m0"
+    width: tuple[int, int] = (512, 64)
+    qheads: int = 16
+    shared: int = 0
+    pad: int = 0
+    holes: int = 0
+    data: str = "gauss"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._check_batch()
+        for name, value, known in (
+                ("layout", self.layout, LAYOUTS), ("fp8", self.fp8, tuple(ENCODINGS)),
+                ("scale", self.scale, SCALES), ("data", self.data, DATA)):
+            if value not in known:
+                raise UsageError(f"case field '{name}' is '{value}'; expected one of "
+                                 f"{', '.join(known)}")
+        _range("block", self.block, 1, 4096)
+        _range("heads", self.heads, 1, 128)
+        _range("k", self.k, 1, 1 << 16)
+        _range("latent width", self.width[0], 16, 4096)
+        _range("rope width", self.width[1], 0, 4096)
+        _range("qheads", self.qheads, 1, 256)
+        _range("pad", self.pad, 0, 1 << 12)
+        _range("holes", self.holes, 0, 1 << 16)
+        _range("gap", self.gap, 0, 1 << 16)
+        if self.gap % 16:
+            raise UsageError(f"case field 'gap' is {self.gap}; expected a multiple of 16")
+        if self.layout == "shuffle" and self.block % TILE:
+            raise UsageError(f"case field 'block' is {self.block}; layout 'shuffle' has tiles of "
+                             f"{TILE} tokens")
+        if self.shared % self.block or self.shared > min(keys for _, keys in self.requests):
+            raise UsageError(f"case field 'shared' is {self.shared}; expected whole blocks of "
+                             f"{self.block} tokens that every request has")
+
+    def _check_batch(self) -> None:
+        if not self.requests:
+            raise UsageError("the case has no request; expected such as '2q1s700'")
+        for rows, keys in self.requests:
+            if not 0 <= rows <= keys:
+                raise UsageError(f"a request has {rows} rows and {keys} keys; the rows are the "
+                                 "last ones of its keys")
+        tokens = sum(keys for _, keys in self.requests)
+        if tokens > _MOST_TOKENS:
+            raise UsageError(f"the case has {tokens} keys; expected at most {_MOST_TOKENS}")
+
+    @property
+    def rows(self) -> int:
+        """Of the batch, without padding."""
+        return sum(rows for rows, _ in self.requests)
+
+    @property
+    def row_width(self) -> int:
+        """Elements of a row of the cache that is attended."""
+        return sum(self.width)
+
+    @property
+    def block_bytes(self) -> int:
+        """From one block of the indexer cache to the next."""
+        return self.block * ROW + self.gap
+
+    def __str__(self) -> str:
+        groups: list[list[int]] = []
+        for rows, keys in self.requests:
+            if groups and groups[-1][1:] == [rows, keys]:
+                groups[-1][0] += 1
+            else:
+                groups.append([1, rows, keys])
+        batch = "_".join(f"{count}q{rows}s{keys}" for count, rows, keys in groups)
+        fields = {**{f.name: getattr(self, f.name) for f in dataclasses.fields(self)},
+                  "width": f"{self.width[0]}+{self.width[1]}", "data": f"{self.data}.{self.seed}"}
+        return PREFIX + ";".join([batch, *(f"{name}={fields[name]}" for name in _FIELDS)])
+
+    @classmethod
+    def parse(cls, line: str) -> Case:
+        """The case of a line; fields that are missing have their defaults.
+
+        Raises:
+            UsageError: it is no case.
+        """
+        if not line.startswith(PREFIX):
+            raise UsageError(f"'{line}' is no case of the sparse chain; expected '{PREFIX}...'")
+        batch, *rest = line.strip()[len(PREFIX):].split(";")
+        fields: dict[str, object] = {"requests": _requests(batch)}
+        for field in rest:
+            name, equals, text = field.partition("=")
+            if name not in _FIELDS or not equals or name in fields:
+                raise UsageError(f"case field '{field}' is unknown, has no value, or is there "
+                                 f"twice; expected {', '.join(_FIELDS)}")
+            if name == "data":
+                fields["data"], _, seed = text.partition(".")
+                fields["seed"] = _number("data", seed)
+            elif name == "width":
+                fields[name] = tuple(_number(name, part) for part in text.split("+"))
+                if len(fields[name]) != 2:  # type: ignore[arg-type]  # noqa: PLR2004
+                    raise UsageError(f"case field 'width' is '{text}'; expected such as '512+64'")
+            else:
+                fields[name] = text if name in _TEXTS else _number(name, text)
+        return cls(**fields)  # type: ignore[arg-type]
+
+
+_TEXTS = ("layout", "fp8", "scale")
+_FIELDS = ("block", "layout", "gap", "heads", "k", "fp8", "scale", "width", "qheads", "shared",
+           "pad", "holes", "data")
+
+
+def _requests(batch: str) -> tuple[tuple[int, int], ...]:
+    made: list[tuple[int, int]] = []
+    for group in batch.split("_"):
+        found = _REQUESTS.fullmatch(group)
+        if found is None:
+            raise UsageError(f"'{group}' is no group of requests; expected such as '2q1s700'")
+        count, rows, keys = (int(text) for text in found.groups())
+        _range("number of requests", count, 1, 1 << 12)
+        made += [(rows, keys)] * count
+    return tuple(made)
+
+
+def _number(name: str, text: str) -> int:
+    if not text.isdigit():
+        raise UsageError(f"case field '{name}' has '{text}'; expected a number")
+    return int(text)
+
+
+def _range(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise UsageError(f"case field '{name}' is {value}; expected {least} to {most}")

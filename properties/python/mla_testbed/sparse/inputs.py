@@ -1,0 +1,147 @@
+"""Inputs: the tables, keys, queries and caches that a case stands for."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from .case import KEY, Case
+from .numbers import ENCODINGS, Fp8, rounded_bf16, to_bf16
+
+#: Blocks that no request has. The first of them is block 0, which engines keep free.
+_SPARE = 3
+#: Bits of a bf16 NaN.
+_NAN = 0x7FA5
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """Everything but the results of a stage. Rows are query rows, request after request.
+
+    Attributes:
+        case: what it was made of.
+        tables: (requests, width) int32: block of each logical block. Entries after the last one
+            name blocks of other requests, as stale entries do.
+        owners, visible: (rows,) request of each row, and how many keys it sees.
+    """
+
+    case: Case
+    tables: np.ndarray
+    owners: np.ndarray
+    visible: np.ndarray
+    blocks: int
+
+    @property
+    def encoding(self) -> Fp8:
+        """Of indexer queries and keys."""
+        return ENCODINGS[self.case.fp8]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(requests,) keys of each."""
+        return np.array([keys for _, keys in self.case.requests])
+
+    @property
+    def starts(self) -> np.ndarray:
+        """(requests + 1,) running sum of query rows."""
+        return np.cumsum([0, *(rows for rows, _ in self.case.requests)])
+
+    @property
+    def key_starts(self) -> np.ndarray:
+        """(requests + 1,) running sum of keys."""
+        return np.cumsum([0, *self.lengths])
+
+    @property
+    def softmax_scale(self) -> float:
+        """Of the attention."""
+        return float(self.case.row_width ** -0.5)
+
+    def slots(self, request: int) -> np.ndarray:
+        """(keys,) int64: the slot of each key of a request, block * tokens of a block + offset."""
+        at = np.arange(self.lengths[request])
+        block = self.case.block
+        slots: np.ndarray = self.tables[request, at // block].astype(np.int64) * block + at % block
+        return slots
+
+    @functools.cached_property
+    def slot_mapping(self) -> np.ndarray:
+        """(tokens,) int64: where the writer puts each token; -1 for padding. Each slot once."""
+        used = [self.slots(request)[0 if request == 0 else self.case.shared:]
+                for request in range(len(self.case.requests))]
+        draw = self._draw(1)
+        slots = draw.permutation(np.concatenate(used))
+        padding = draw.integers(0, slots.size + 1, 1 + self.case.pad)
+        made: np.ndarray = np.insert(slots, padding, -1)
+        return made
+
+    @functools.cached_property
+    def keys(self) -> np.ndarray:
+        """(tokens, KEY) float32, numbers of bf16: the indexer keys, in order of slot_mapping."""
+        count, draw = self.slot_mapping.size, self._draw(2)
+        made = draw.standard_normal((count, KEY))
+        if self.case.data in ("ties", "equal"):
+            kinds = draw.standard_normal((1 if self.case.data == "equal" else 4, KEY))
+            made = kinds[draw.integers(0, len(kinds), count)]
+        elif self.case.data == "wide":
+            made *= 2.0 ** draw.integers(-12, 13, (count, 1))
+        elif self.case.data == "zero":
+            made[:] = 0
+        return rounded_bf16(made)
+
+    @functools.cached_property
+    def q(self) -> np.ndarray:
+        """(rows, heads, KEY) uint8: the indexer queries."""
+        made = self._draw(3).standard_normal((self.case.rows, self.case.heads, KEY))
+        return self.encoding.encode(made * self.encoding.most / 8)
+
+    @functools.cached_property
+    def weights(self) -> np.ndarray:
+        """(rows, heads) float32: with the scale of the query in them."""
+        made = self._draw(4).standard_normal((self.case.rows, self.case.heads))
+        return (made / 64).astype(np.float32)
+
+    @functools.cached_property
+    def latent(self) -> np.ndarray:
+        """(slots, row width) uint16: the cache that is attended, in bf16. Slots that no request
+        has are NaN."""
+        made = np.full((self.blocks * self.case.block, self.case.row_width), _NAN, np.uint16)
+        live = np.unique(self.slot_mapping[self.slot_mapping >= 0])
+        values = self._draw(5).standard_normal((live.size, self.case.row_width))
+        made[live] = to_bf16(values)
+        return made
+
+    @functools.cached_property
+    def query(self) -> np.ndarray:
+        """(rows, qheads, row width) uint16: the queries of the attention, in bf16."""
+        shape = (self.case.rows, self.case.qheads, self.case.row_width)
+        return to_bf16(2 * self._draw(6).standard_normal(shape))
+
+    def noise(self, count: int) -> np.ndarray:
+        """(count,) uint8: what lies in memory that nobody wrote."""
+        return self._draw(7).integers(0, 256, count, np.uint8)
+
+    def _draw(self, what: int) -> np.random.Generator:
+        return np.random.default_rng([self.case.seed, what])
+
+
+def inputs_of(case: Case) -> Inputs:
+    """The inputs of a case: the same for the same line."""
+    draw = np.random.default_rng([case.seed, 0])
+    counts = [-(-keys // case.block) for _, keys in case.requests]
+    common = case.shared // case.block
+    own = [count - (common if number else 0) for number, count in enumerate(counts)]
+    blocks = sum(own) + _SPARE
+    ids = 1 + draw.permutation(blocks - 1)
+    tables = np.empty((len(counts), max(*counts, 1) + 1), np.int32)
+    tables[:] = draw.choice(ids, tables.shape)
+    at = 0
+    for number, count in enumerate(counts):
+        first = common if number else 0
+        tables[number, :first] = tables[0, :first]
+        tables[number, first:count] = ids[at:at + own[number]]
+        at += own[number]
+    visible = [np.arange(keys - rows, keys) + 1 for rows, keys in case.requests]
+    owners = np.repeat(np.arange(len(counts)), [rows for rows, _ in case.requests])
+    return Inputs(case, tables, owners, np.concatenate(visible), blocks)

@@ -1,0 +1,90 @@
+"""Judges the stages of a chain, each by what it was given."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import attention, cache, lists, logits, selection, writing
+from .case import Case
+from .findings import Finding
+from .inputs import Inputs, inputs_of
+from .lists import Lists
+from .model import Stages
+from .selection import NONE
+
+#: Ranks whose selections are compared.
+_RANKS = 2
+
+
+def judge(case: Case, stages: Stages) -> list[Finding]:
+    """All findings of a chain on a case; none: it holds.
+
+    A stage that has a finding gets the reference's result in the next one's place, so that each
+    finding is a stage's own.
+    """
+    inputs = inputs_of(case)
+    found = writing.check_write(inputs, stages.write, (cache.divisor_of(inputs),))
+    held = cache.written(inputs)
+    codes, scales = stages.gather(inputs, held)
+    fence = np.array([codes[-1].any() or scales[-1] != 0])
+    found += writing.check_gather(inputs, held, codes[:-1], scales[:-1], fence)
+    selected, more = _selected(inputs, held, stages)
+    found += more
+    return found + _attended(inputs, selection.with_holes(inputs, selected), stages)
+
+
+def _selected(inputs: Inputs, held: np.ndarray, stages: Stages,
+              ) -> tuple[np.ndarray, list[Finding]]:
+    rows = logits.rows_of(inputs, held)
+    if stages.logits is None:
+        chosen = stages.select(inputs, held, 0)
+        more = selection.check_selection(inputs, None, chosen, rows)
+        return _first_ones(inputs) if more else chosen, more
+    made = stages.logits(inputs, held)
+    found = logits.check_logits(inputs, rows, made, "masked")
+    if found:
+        made = logits.exact_logits(inputs, rows)
+    # What the contract lets a kernel leave there must not matter to the next stage.
+    noisy = made[:, :-logits.FENCE].copy()
+    for row, visible in enumerate(inputs.visible):
+        noisy[row, visible::3], noisy[row, visible + 1::3] = np.inf, np.nan
+        noisy[row, visible + 2::3] = 1e30
+    ranks = [stages.select(inputs, noisy, rank) for rank in range(_RANKS)]
+    more = selection.check_selection(inputs, noisy, ranks[0], rows)
+    if more:
+        return _first_ones(inputs), found + more
+    return ranks[0], found + selection.check_ranks(ranks)
+
+
+def _first_ones(inputs: Inputs) -> np.ndarray:
+    made = np.full((inputs.case.rows, inputs.case.k), NONE, np.int32)
+    for row, visible in enumerate(inputs.visible):
+        count = min(inputs.case.k, int(visible))
+        made[row, :count] = np.arange(count)
+    return made
+
+
+def stale_lists(inputs: Inputs) -> Lists:
+    """What a capture with more keys left in the buffers: slots of all rows, padding included."""
+    rows = inputs.case.rows + inputs.case.pad
+    sums = np.arange(rows + 1) * inputs.case.k
+    slots = inputs.slot_mapping[inputs.slot_mapping >= 0]
+    return Lists(sums.astype(np.int32), np.resize(slots, int(sums[-1])).astype(np.int32))
+
+
+def _attended(inputs: Inputs, selected: np.ndarray, stages: Stages) -> list[Finding]:
+    made = stages.convert(inputs, selected, stale_lists(inputs))
+    found = lists.check_lists(inputs, selected, made)
+    if found:
+        made = lists.exact(inputs, selected)
+    pieces = stages.split(inputs, made)
+    more = lists.check_splits(inputs, made, pieces)
+    if more:
+        pieces = np.array([(row, 0, end) for row, end in enumerate(np.diff(made.indptr))])
+    partials, lse = stages.attend(inputs, made, pieces)
+    found += more + attention.check_attention(
+        inputs, made, stages.merge(inputs, made, pieces, partials, lse, None))
+    sink = np.random.default_rng([inputs.case.seed, 8]).standard_normal(inputs.case.qheads)
+    sink[::4] = -np.inf
+    out = stages.merge(inputs, made, pieces, partials, lse, sink)
+    return found + attention.check_attention(inputs, made, out, sink=sink)

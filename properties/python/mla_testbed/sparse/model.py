@@ -1,0 +1,154 @@
+"""The chain in float32, as kernels compute it: what plants break, and what runs without kernels.
+
+It shares layouts and tables with the references, and no arithmetic.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from . import cache
+from .case import KEY, SCALE
+from .inputs import Inputs
+from .lists import Lists
+from .logits import BEFORE, FENCE, columns
+from .numbers import of_bf16, rounded_bf16
+from .selection import NONE
+
+#: Keys of a piece of a row.
+_PIECE = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Stages:
+    """One function for each stage of the chain; a plant replaces some.
+
+    Attributes:
+        write: (inputs, slot_mapping, cache): quantises and stores all tokens.
+        gather: (inputs, cache): codes (keys + 1, KEY) and scales of all requests; the last row is a
+            fence.
+        logits: (inputs, cache): (rows, W + FENCE) float32; None where `select` computes its own.
+        select: (inputs, logits or cache, rank): (rows, k) int32.
+        convert: (inputs, selection, stale): lists; stale is what the buffers held.
+        split: (inputs, lists): pieces (pieces, 3).
+        attend: (inputs, lists, pieces): partial outputs (pieces, heads, latent) and their lse.
+        merge: (inputs, lists, pieces, partials, lse, sink): (rows + pad, heads, latent).
+    """
+
+    write: Callable[..., None]
+    gather: Callable[..., tuple[np.ndarray, np.ndarray]]
+    logits: Callable[..., np.ndarray] | None
+    select: Callable[..., np.ndarray]
+    convert: Callable[..., Lists]
+    split: Callable[..., np.ndarray]
+    attend: Callable[..., tuple[np.ndarray, np.ndarray]]
+    merge: Callable[..., np.ndarray]
+
+
+def write(inputs: Inputs, slot_mapping: np.ndarray, held: np.ndarray) -> None:
+    """Each token by itself, with divisor 224 or 448."""
+    divisor = np.float32(cache.divisor_of(inputs))
+    for token in np.flatnonzero(slot_mapping >= 0):
+        key = inputs.keys[token]
+        scale = np.maximum(np.abs(key).max(), np.float32(cache.FLOOR)) / divisor
+        if inputs.case.scale == "ue8m0":
+            scale = np.exp2(np.ceil(np.log2(scale)))
+        at = cache.places(inputs.case, slot_mapping[token:token + 1])
+        held[at.values[0]] = inputs.encoding.encode(key / scale)
+        held[at.scales[0]] = np.frombuffer(np.float32(scale).tobytes(), np.uint8)
+
+
+def gather(inputs: Inputs, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Through the block table, one request after the other."""
+    total = int(inputs.key_starts[-1])
+    codes, scales = np.zeros((total + 1, KEY), np.uint8), np.zeros(total + 1, np.float32)
+    for request, length in enumerate(inputs.lengths):
+        first = int(inputs.key_starts[request])
+        at = cache.places(inputs.case, inputs.slots(request))
+        codes[first:first + length] = held[at.values]
+        scales[first:first + length] = held[at.scales].reshape(-1).view(np.float32)
+    return codes, scales
+
+
+def logits(inputs: Inputs, held: np.ndarray) -> np.ndarray:
+    """A row's visible keys; -inf after them."""
+    made = np.full((inputs.case.rows, columns(inputs) + FENCE), BEFORE)
+    made[:, :-FENCE] = -np.inf
+    table = inputs.encoding.values.astype(np.float32)
+    for row, (request, visible) in enumerate(zip(inputs.owners, inputs.visible, strict=True)):
+        at = cache.places(inputs.case, inputs.slots(request)[:visible])
+        scales = np.ascontiguousarray(held[at.scales]).reshape(-1, SCALE).view(np.float32)[:, 0]
+        dots = table[inputs.q[row]] @ table[held[at.values]].T
+        made[row, :visible] = inputs.weights[row] @ np.maximum(dots * scales, 0)
+    return made
+
+
+def select(inputs: Inputs, found: np.ndarray, rank: int = 0) -> np.ndarray:  # noqa: ARG001
+    """Largest first; of equal ones the first, on each rank."""
+    made = np.full((inputs.case.rows, inputs.case.k), NONE, np.int32)
+    for row, visible in enumerate(inputs.visible):
+        order = np.argsort(-found[row, :visible], kind="stable")[:inputs.case.k]
+        made[row, :order.size] = order
+    return made
+
+
+def convert(inputs: Inputs, selection: np.ndarray, stale: Lists) -> Lists:  # noqa: ARG001
+    """Drops -1 and keeps the order."""
+    rows = []
+    for row, request in enumerate(inputs.owners):
+        keys = selection[row][selection[row] != NONE]
+        block = inputs.tables[request, keys // inputs.case.block]
+        rows.append(block * inputs.case.block + keys % inputs.case.block)
+    return Lists.of_rows([*rows, *[np.zeros(0, np.int64)] * inputs.case.pad])
+
+
+def split(inputs: Inputs, lists: Lists) -> np.ndarray:  # noqa: ARG001
+    """Pieces of so many keys."""
+    return pieces_of(np.diff(lists.indptr))
+
+
+def pieces_of(lengths: np.ndarray) -> np.ndarray:
+    """(pieces, 3): row, begin, end, for rows of these lengths."""
+    made = [(row, begin, min(begin + _PIECE, int(length)))
+            for row, length in enumerate(lengths) for begin in range(0, int(length), _PIECE)]
+    return np.array(made, int).reshape(-1, 3)
+
+
+def attend(inputs: Inputs, lists: Lists, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each piece by itself, weights rounded to bf16."""
+    latent, scale = inputs.case.width[0], np.float32(inputs.softmax_scale)
+    out = np.zeros((len(pieces), inputs.case.qheads, latent), np.float32)
+    lse = np.full((len(pieces), inputs.case.qheads), -np.inf, np.float32)
+    for at, (row, begin, end) in enumerate(pieces):
+        if row >= inputs.case.rows or begin >= end:
+            continue
+        keys = of_bf16(inputs.latent[lists.row(row)[begin:end]])
+        scores = scale * (of_bf16(inputs.query[row]) @ keys.T)
+        top = scores.max(axis=1, keepdims=True)
+        weights = np.exp(scores - top)
+        total = weights.sum(axis=1, keepdims=True)
+        out[at] = rounded_bf16(weights) @ keys[:, :latent] / total
+        lse[at] = (np.log(total) + top)[:, 0]
+    return out, lse
+
+
+def merge(inputs: Inputs, lists: Lists, pieces: np.ndarray, partials: np.ndarray,  # noqa: ARG001
+          lse: np.ndarray, sink: np.ndarray | None = None) -> np.ndarray:
+    """By their log-sum-exps; rows without pieces are 0."""
+    rows = inputs.case.rows + inputs.case.pad
+    made = np.zeros((rows, inputs.case.qheads, inputs.case.width[0]), np.float32)
+    for row in range(rows):
+        mine = np.flatnonzero(pieces[:, 0] == row) if len(pieces) else np.zeros(0, int)
+        if not mine.size:
+            continue
+        scores = lse[mine] if sink is None else np.vstack([lse[mine], sink.astype(np.float32)])
+        weights = np.exp(scores - scores.max(axis=0))
+        parts = weights[:mine.size, :, None] * partials[mine]
+        made[row] = parts.sum(axis=0) / weights.sum(axis=0)[:, None]
+    return rounded_bf16(made)
+
+
+MODEL = Stages(write, gather, logits, select, convert, split, attend, merge)

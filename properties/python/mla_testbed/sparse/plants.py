@@ -1,0 +1,141 @@
+"""Defects that are put into the chain on purpose: each must fail its property.
+
+A plant is made anew for each run, since some keep something from one batch to the next.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import broken_lists, broken_logits, broken_writing
+from .case import Case
+from .draw import drawn
+from .findings import Finding
+from .judge import judge
+from .model import MODEL, Stages
+
+
+@dataclasses.dataclass(frozen=True)
+class Plant:
+    """A defect.
+
+    Attributes:
+        id: its name.
+        property: which property finds it.
+        what: a sentence: what it does wrong.
+        report: of a real defect that it repeats, or "".
+        make: its stages, by name.
+        fixed: fields of drawn cases that can show it.
+        cases: lines instead of drawn ones, one step after the other.
+    """
+
+    id: str
+    property: str
+    what: str
+    report: str
+    make: Callable[[], dict[str, Any]]
+    fixed: dict[str, Any] = dataclasses.field(default_factory=dict)
+    cases: tuple[str, ...] = ()
+
+    def stages(self) -> Stages:
+        """A chain with the defect."""
+        return dataclasses.replace(MODEL, **self.make())
+
+
+def caught(plant: Plant, seed: int, most: int) -> tuple[str, Finding] | None:
+    """The first of `most` cases on which the plant fails its property, with the finding."""
+    stages = plant.stages()
+    lines = plant.cases or (str(drawn(seed, number, **plant.fixed)) for number in range(most))
+    for line in lines:
+        for finding in judge(Case.parse(line), stages):
+            if finding.property == plant.property:
+                return line, finding
+    return None
+
+
+def _of(name: str, body: Callable[..., Any]) -> Callable[[], dict[str, Any]]:
+    return lambda: {name: body}
+
+
+def _nan_padding(inputs: Any, lists: Any, pieces: Any, partials: Any, lse: Any, sink: Any = None,
+                 ) -> np.ndarray:
+    made = MODEL.merge(inputs, lists, pieces, partials, lse, sink)
+    made[np.diff(lists.indptr) == 0] = np.nan
+    return made
+
+
+PLANTS = (
+    Plant("padding-written", "SP-01", "A slot of -1 is taken for the last slot of the cache.",
+          "", _of("write", broken_writing.padding_written)),
+    Plant("past-the-scales", "SP-02", "Four bytes after the last scale of a block are written.",
+          "", _of("write", broken_writing.past_the_scales),
+          {"gap": 16}),
+    Plant("dense-blocks", "SP-03", "The writer takes blocks for dense, whatever lies between them.",
+          "", _of("write", broken_writing.dense_blocks),
+          {"gap": 16}),
+    Plant("row-for-shuffle", "SP-03", "The writer has rows where the reader has tiles.",
+          "sglang#31563", _of("write", broken_writing.row_for_shuffle),
+          {"block": 64, "layout": "shuffle"}),
+    Plant("nearest-power", "SP-04", "Scales are the nearest power of two, so that values saturate.",
+          "", _of("write", broken_writing.nearest_power)),
+    Plant("truncated-codes", "SP-04", "Values are cut to fp8, not rounded.",
+          "", _of("write", broken_writing.truncated_codes)),
+    Plant("gather-neighbour", "SP-05", "The first key of a request is looked up in the table "
+          "of the request before.", "", _of("gather", broken_writing.gather_neighbour)),
+    Plant("window-of-zeros", "SP-06", "Loads past a limit of bytes return 0, without a fault.",
+          "aiter#4774", _of("logits", broken_logits.window_of_zeros)),
+    Plant("stale-columns", "SP-07", "Columns after a row's keys keep what was there.",
+          "vllm#39303", _of("logits", broken_logits.stale_columns)),
+    Plant("chunk-past-row", "SP-08", "The last chunk of a row is written whole.",
+          "", _of("logits", broken_logits.chunk_past_row)),
+    Plant("rows-reversed", "SP-09", "Row n of a request sees all but its last n keys.",
+          "", _of("logits", broken_logits.rows_reversed),
+          {"requests": ((3, 90),)}),
+    Plant("fixed-width", "SP-10", "The selection has 64 keys, whatever k is.",
+          "sglang#39340", _of("select", broken_logits.fixed_width),
+          {"k": 128, "requests": ((1, 300),)}),
+    Plant("whole-row", "SP-10", "The selection takes all columns of the buffer for keys.",
+          "vllm#39303", _of("select", broken_logits.whole_row)),
+    Plant("ties-first", "SP-11", "Keys at the threshold take the places of larger ones.",
+          "", _of("select", broken_logits.ties_first),
+          {"k": 64, "requests": ((1, 300),), "data": "ties"}),
+    Plant("bf16-logits", "SP-12", "A fused selection compares logits that are rounded to bf16.",
+          "", lambda: {"logits": None, "select": broken_logits.bf16_logits},
+          {"k": 64, "requests": ((1, 2500),), "data": "gauss"}),
+    Plant("ties-by-rank", "SP-13", "Each rank takes other keys of those that are equal.",
+          "aiter#4376", _of("select", broken_logits.ties_by_rank),
+          {"k": 64, "requests": ((1, 300),), "data": "ties"}),
+    Plant("next-table", "SP-14", "Rows take the block table of the next request.",
+          "", _of("convert", broken_lists.next_table)),
+    Plant("none-is-row-0", "SP-14", "A -1 among the selected keys becomes slot 0.",
+          "", _of("convert", broken_lists.none_is_row_0),
+          {"holes": 5}),
+    Plant("first-columns", "SP-14", "Valid keys are counted, and as many first places are taken.",
+          "", _of("convert", broken_lists.first_columns),
+          {"holes": 5}),
+    Plant("old-selection", "SP-14", "A layer keeps the list of the step before, if as long.",
+          "", broken_lists.old_selection,
+          cases=("sparse1:1q1s300;k=64;data=gauss.1", "sparse1:1q1s300;k=64;data=gauss.2")),
+    Plant("own-token-missing", "SP-15", "A row's count leaves out its own key.",
+          "", _of("convert", broken_lists.own_token_missing)),
+    Plant("plan-by-least", "SP-16", "Pieces are kept as long as min(longest context, k) is the "
+          "same.", "vllm#47042", broken_lists.plan_by_least,
+          cases=("sparse1:1q64s64;k=64;width=64+0", "sparse1:1q64s200;k=64;width=64+0")),
+    Plant("width-576", "SP-17", "The kernel steps 576 elements from row to row of any cache.",
+          "vllm#53943", _of("attend", broken_lists.width_576),
+          {"width": (512, 0)}),
+    Plant("last-piece-lost", "SP-17", "The merge leaves out a row's last piece.",
+          "", _of("merge", broken_lists.last_piece_lost)),
+    Plant("nan-padding", "SP-18", "A row without keys is 0 / 0.", "", _of("merge", _nan_padding),
+          {"pad": 3}),
+    Plant("sink-per-piece", "SP-19", "Each piece of a row has the sink in its denominator.",
+          "", _of("merge", broken_lists.sink_per_piece),
+          {"k": 128, "requests": ((2, 300),)}),
+    Plant("tail-of-capture", "SP-22", "The sums of padding are those of the capture.",
+          "", _of("convert", broken_lists.tail_of_capture),
+          {"pad": 3}),
+)
