@@ -98,6 +98,7 @@ std::uint64_t Installation::sum(Arch arch) {
   std::string text;
   for (const ManifestRow& row : rows == nullptr ? kNone : *rows) {
     text += say(text_of(row.key), " ", row.kernel, " ", row.file, " ");
+    if (row.asked_for) text += *row.asked_for ? "asked for, " : "not asked for, ";
     const auto bytes = code(arch, row.file);
     text += (bytes ? io::hex64(io::fnv1a64(*bytes)) : "is missing") + "\n";
   }

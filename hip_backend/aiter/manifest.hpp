@@ -1,12 +1,15 @@
 // Manifest: the rows of AITER's mla_asm.csv, which say what code objects an installation has.
 //
 // Columns are found by their names in the header line: qType, kvType, Gqa, ps, qSeqLen, prefill,
-// causal, lse, knl_name, co_name, and cprr, which older files lack (0 then). Others are ignored.
+// causal, knl_name, co_name, and lse and cprr, which older files lack: no such kernel, 0. Others
+// are ignored. Files from before 10 August 2026 have the same columns with another `causal`
+// (ManifestRow::asked_for).
 // Source of the meaning: aiter.md 4 and gfx_emulator.md 2.4. Fails: parse_manifest() with file,
 // line, column and value; text of any kind is safe to read.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +44,10 @@ struct ManifestRow {
   std::string kernel;  // the symbol
   std::string file;    // a plain file name, beside the manifest
   std::int64_t line = 0;
+  // Only of decode rows in files from before 10 August 2026: what the column `causal` says. All
+  // those kernels have the mask (key.causal is true). Dispatch asked for 0 then, and for 1 only
+  // where one kernel took one row and another took several.
+  std::optional<bool> asked_for = {};
 };
 
 using Manifest = std::vector<ManifestRow>;

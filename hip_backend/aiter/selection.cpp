@@ -84,26 +84,39 @@ void dispatch_8(Dispatch& d) {
   }
 }
 
-// gfx950 gathers many shapes on a few persistent kernels, after everything else was decided.
-void gather_gfx950(Dispatch& d) {
+void gather_bf16(Dispatch& d) {
+  const Dialect& dialect = d.query.dialect;
+  const std::int64_t heads = d.query.heads;
+  const std::int64_t packed = heads * d.query.qo_len;
+  if (!dialect.bf16_gathered) {
+    d.rejected = dialect.bf16_heads_as_stride && packed % 128 == 0;
+  } else if ((packed >= 128 || heads > 64) && heads != 48) {
+    d.look_for(32, 4);
+  } else if (dialect.bf16_32x1_on_32x4 && packed == 32) {
+    if (heads == 32) d.look_for(32, 4);
+  } else if (packed >= 64 || heads > 16 || (heads == 16 && dialect.small_bf16_gathered)) {
+    d.look_for(64, 1);
+  }
+}
+
+void gather_fp8(Dispatch& d) {
+  const Dialect& dialect = d.query.dialect;
   const std::int64_t heads = d.query.heads;
   const std::int64_t q = d.query.qo_len;
-  const std::int64_t packed = heads * q;
-  if (d.query.arch != Arch::gfx950 || !d.query.persistent) return;
-  if (d.both(ElementType::bf16)) {
-    if ((packed >= 128 || heads > 64) && heads != 48) {
-      d.look_for(32, 4);
-    } else if (packed >= 64 || heads >= 16) {
-      d.look_for(64, 1);
-    }
-  } else if (d.both(ElementType::fp8)) {
-    if ((heads == 32 && q >= 4) || (heads == 64 && q >= 2) || heads == 128) {
-      d.look_for(32, 4);
-    } else if ((heads == 16 && (q == 3 || q == 4)) || (heads == 32 && (q == 2 || q == 3)) ||
-               (heads == 64 && q == 1)) {
-      d.look_for(16, 4);
-    }
+  if (dialect.fp8_on_32x4 && ((heads == 32 && q >= 4) || (heads == 64 && q >= 2) || heads == 128)) {
+    d.look_for(32, 4);
+  } else if (dialect.fp8_on_16x4 &&
+             ((heads == 16 && (q == 3 || q == 4)) || (heads == 32 && (q == 2 || q == 3)) ||
+              (heads == 64 && q == 1))) {
+    d.look_for(16, 4);
   }
+}
+
+// gfx950 gathers many shapes on a few persistent kernels, after everything else was decided.
+void gather_gfx950(Dispatch& d) {
+  if (d.query.arch != Arch::gfx950 || !d.query.persistent) return;
+  if (d.both(ElementType::bf16)) gather_bf16(d);
+  if (d.both(ElementType::fp8)) gather_fp8(d);
 }
 
 std::string shape_text(const DecodeQuery& query) {
@@ -112,14 +125,29 @@ std::string shape_text(const DecodeQuery& query) {
              query.persistent ? ", with a plan" : ", without a plan");
 }
 
-// All rows of the key in the order of the file, or why there are none.
-Result<std::vector<ManifestRow>> rows_of(const Manifest& manifest, const RowKey& key) {
+// All rows of the key in the order of the file, or why there are none. asked_for: what an earlier
+// dispatch asked the column `causal` for.
+Result<std::vector<ManifestRow>> rows_of(const Manifest& manifest, const RowKey& key,
+                                         bool asked_for) {
   std::vector<ManifestRow> rows;
   std::copy_if(manifest.begin(), manifest.end(), std::back_inserter(rows),
-               [&](const ManifestRow& row) { return row.key == key; });
+               [&](const ManifestRow& row) {
+                 return row.key == key && row.asked_for.value_or(asked_for) == asked_for;
+               });
   if (rows.empty())
     return Error{ErrorCode::unsupported, "the manifest has no row for " + text_of(key)};
   return rows;
+}
+
+// Two kernels for fp8 of 128 heads on gfx950, one for one row and one for several (14 May to
+// 2 June).
+bool asks_for_several_rows(const Manifest& manifest, const DecodeQuery& query) {
+  return query.arch == Arch::gfx950 && query.q == ElementType::fp8 && query.heads == 128 &&
+         query.qo_len > 1 &&
+         std::any_of(manifest.begin(), manifest.end(), [](const ManifestRow& row) {
+           return row.key.q == ElementType::fp8 && row.key.heads == 128 &&
+                  row.asked_for.value_or(false);
+         });
 }
 
 }  // namespace
@@ -155,9 +183,9 @@ Result<Selection> dispatch_decode(const DecodeQuery& query) {
     default:
       break;
   }
+  if (!d.rejected) gather_gfx950(d);
   if (d.rejected)
     return Error{ErrorCode::unsupported, "AITER's dispatch rejects " + shape_text(query)};
-  gather_gfx950(d);
   Selection selection;
   selection.row.key = d.key;
   selection.rows_per_workgroup = d.rows_per_workgroup;
@@ -165,10 +193,11 @@ Result<Selection> dispatch_decode(const DecodeQuery& query) {
   return selection;
 }
 
-Result<Selection> select_decode(const Manifest& manifest, const DecodeQuery& query) {
+Result<Selection> select_decode(const Manifest& manifest, DecodeQuery query) {
+  query.dialect = dialect_of(manifest);
   Result<Selection> selection = dispatch_decode(query);
   if (!selection) return selection;
-  auto rows = rows_of(manifest, selection->row.key);
+  auto rows = rows_of(manifest, selection->row.key, asks_for_several_rows(manifest, query));
   if (!rows) {
     Error error = rows.error();
     error.message = shape_text(query) + ": " + error.message;
@@ -190,15 +219,17 @@ Result<Selection> select_row(const ManifestRow& row, const DecodeQuery& query) {
 
 Result<ManifestRow> select_prefill(const Manifest& manifest, ElementType type, std::int64_t heads,
                                    bool persistent, bool causal) {
-  const auto rows = rows_of(manifest, {.q = type,
-                                       .kv = type,
-                                       .heads = heads,
-                                       .persistent = persistent,
-                                       .qo_len = 0,
-                                       .prefill = true,
-                                       .causal = causal,
-                                       .lse = false,
-                                       .cprr = false});
+  const auto rows = rows_of(manifest,
+                            {.q = type,
+                             .kv = type,
+                             .heads = heads,
+                             .persistent = persistent,
+                             .qo_len = 0,
+                             .prefill = true,
+                             .causal = causal,
+                             .lse = false,
+                             .cprr = false},
+                            false);
   if (!rows) return rows.error();
   return rows->front();
 }

@@ -11,6 +11,7 @@
 
 #include "core/arch.hpp"
 #include "core/result.hpp"
+#include "hip_backend/aiter/dialect.hpp"
 #include "hip_backend/aiter/manifest.hpp"
 
 namespace mla::hip::aiter {
@@ -23,8 +24,9 @@ struct DecodeQuery {
   std::int64_t qo_len = 1;  // the longest request's rows
   bool persistent = true;
   bool causal = true;
-  bool lse = false;   // the caller wants the final LSE
-  bool cprr = false;  // with the keys of all ranks
+  bool lse = false;      // the caller wants the final LSE
+  bool cprr = false;     // with the keys of all ranks
+  Dialect dialect = {};  // of the manifest in which the row is looked up
 };
 
 struct Selection {
@@ -39,7 +41,8 @@ struct Selection {
 // The key that the original looks up, without the manifest.
 Result<Selection> dispatch_decode(const DecodeQuery& query);
 
-Result<Selection> select_decode(const Manifest& manifest, const DecodeQuery& query);
+// In the dialect of this manifest.
+Result<Selection> select_decode(const Manifest& manifest, DecodeQuery query);
 
 // The same for one row of the manifest, whether AITER would choose it for this query or not.
 Result<Selection> select_row(const ManifestRow& row, const DecodeQuery& query);

@@ -138,7 +138,8 @@ Result<Selection> select_for(const Installation& installation, const ResolvedSha
                              .persistent = shape.route != Route::split,
                              .causal = shape.causal,
                              .lse = shape.final_lse,
-                             .cprr = !options.global_kv_indptr.empty()};
+                             .cprr = !options.global_kv_indptr.empty(),
+                             .dialect = dialect_of(*manifest)};
   if (options.row) return select_row(*options.row, query);
   if (const MaybeError ended = why_ended(*manifest, shape, query)) return *ended;
   return select_decode(*manifest, query);

@@ -179,9 +179,21 @@ TEST_CASE("facts: page 0 is finite where the adapter puts zeros, and unbacked be
   };
   CHECK(page_zero("mla1:1q1s9;layout=contiguous") == "finite");
   CHECK(page_zero("mla1:1q1s9;origin=9") == "finite");
-  // 256 MiB hold 233,016 keys of bf16.
-  CHECK(page_zero("mla1:1q1s9;origin=200000") == "finite");
-  CHECK(page_zero("mla1:1q1s9;origin=233017") == "unbacked");
+  // 20 GiB hold 18,641,351 keys of bf16.
+  CHECK(page_zero("mla1:1q1s9;origin=18641300") == "finite");
+  CHECK(page_zero("mla1:1q1s9;origin=18641351") == "unbacked");
+}
+
+TEST_CASE("facts: cache_gib is how many whole GiB lie before the end of the cache",
+          "[judge][ledger]") {
+  CHECK(number("cache_gib", "mla1:1q1s9") == 0);
+  // 4 GiB hold 3,728,270 keys of bf16 and a part of one, and twice as many of fp8. The case has
+  // some slots more than keys.
+  CHECK(number("cache_gib", "mla1:1q1s1;origin=3728250") == 3);
+  CHECK(number("cache_gib", "mla1:1q1s1;origin=3728270") == 4);
+  CHECK(number("cache_gib", "mla1:1q1s1;origin=3728270;dtype=fp8/fp8") == 2);
+  CHECK(number("cache_gib", "mla1:1q1s1;origin=7456520;dtype=fp8/fp8") == 3);
+  CHECK(number("cache_gib", "mla1:1q1s1;origin=7456540;dtype=fp8/fp8") == 4);
 }
 
 TEST_CASE("facts: page_zero_lead is by how much page 0 outscores the keys of an inner work",

@@ -8,6 +8,7 @@ torch = pytest.importorskip("torch", reason="AITER's Python needs torch, which i
 import aiter_caller  # noqa: E402
 import mla_testbed  # noqa: E402
 from mla_testbed import aiter  # noqa: E402
+from mla_testbed.aiter import headers  # noqa: E402
 
 ROWS, HEADS, KEY, VALUE = 2, 16, 576, 512
 KEYS = [70, 1, 333]
@@ -27,6 +28,19 @@ def test_enumerations_are_those_of_the_headers(caller):
     assert type(core.MlaVersion(0)) is core.MlaVersion
     assert core.MlaVersion.__doc__.startswith("Members:")
     assert core.kDefaultMxScaleRoundMode == 1
+
+
+def test_an_older_tree_has_not_the_later_enumerations(tmp_path):
+    include = headers.include_directory(aiter_caller.write_tree(tmp_path))
+    assert list(headers.later(include)) == ["MlaVersion", "MxScaleRoundMode",
+                                            "kDefaultMxScaleRoundMode", "MxDtype"]
+    header = include / "aiter_enum.h"
+    header.write_text(header.read_text().replace("MlaVersion", "Other"))
+    (include / "mx_quant_utils.h").unlink()
+    assert headers.later(include) == {}
+    assert int(headers.enumeration(include, "aiter_enum.h", "ActivationType").No) == -1
+    with pytest.raises(headers.HeaderError, match="no enum class MlaVersion"):
+        headers.enumeration(include, "aiter_enum.h", "MlaVersion")
 
 
 @pytest.mark.parametrize(("module", "name", "parameters"), [

@@ -221,6 +221,11 @@ std::vector<Fact> make_facts() {
       number("longest_work", "keys of the longest work of the plan", longest_work),
       word("page_zero", {"finite", "not-finite", "unbacked"}, "what page 0 of the cache holds",
            page_zero_of),
+      number("cache_gib", "whole GiB of cache from page 0 to the end of the case's",
+             [](Launch l) {
+               const KvCache& cache = l.tensors.cache;
+               return (cache.first_slot + cache.slots) * cache.row_bytes() >> 30;
+             }),
       number("page_zero_lead", "by how much the key on page 0 outscores what a row sees of a work",
              page_zero_lead),
       truth("causal", "rows see the keys up to their own",

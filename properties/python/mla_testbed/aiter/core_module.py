@@ -9,11 +9,8 @@ _include = headers.include_directory(session.aiter_tree())
 
 ActivationType = headers.enumeration(_include, "aiter_enum.h", "ActivationType")
 QuantType = headers.enumeration(_include, "aiter_enum.h", "QuantType")
-MlaVersion = headers.enumeration(_include, "aiter_enum.h", "MlaVersion")
-MxScaleRoundMode = headers.enumeration(_include, "mx_quant_utils.h", "MxScaleRoundMode")
-MxDtype = headers.enumeration(_include, "mx_quant_utils.h", "MxDtype")
-kDefaultMxScaleRoundMode = headers.constant(
-    _include, "mx_quant_utils.h", "kDefaultMxScaleRoundMode", MxScaleRoundMode)
+_later = headers.later(_include)
+globals().update(_later)
 
-__all__ = ["ActivationType", "MlaVersion", "MxDtype", "MxScaleRoundMode", "QuantType",
-           "_set_current_hip_stream", "aiter_tensor_t", "kDefaultMxScaleRoundMode"]
+__all__ = ["ActivationType", "QuantType", "_set_current_hip_stream", "aiter_tensor_t"]
+__all__ += list(_later)

@@ -28,10 +28,34 @@ def include_directory(tree: pathlib.Path) -> pathlib.Path:
 
 def enumeration(include: pathlib.Path, file: str, name: str) -> type[enum.IntEnum]:
     """The C++ `enum class` of this name as an IntEnum, with the doc that pybind11 gives it."""
+    found = _found(include, file, name)
+    if found is None:
+        raise HeaderError(f"'{include / file}' defines no enum class {name}")
+    return found
+
+
+def later(include: pathlib.Path) -> dict[str, object]:
+    """What AITER's core module got in the course of 2026, as far as this tree has it.
+
+    An older tree's Python asks for no more than it has."""
+    made: dict[str, object] = {}
+    for file, name in (("aiter_enum.h", "MlaVersion"), ("mx_quant_utils.h", "MxScaleRoundMode"),
+                       ("mx_quant_utils.h", "MxDtype")):
+        found = _found(include, file, name) if (include / file).exists() else None
+        if found is None:
+            continue
+        made[name] = found
+        if name == "MxScaleRoundMode":
+            rounding = "kDefaultMxScaleRoundMode"
+            made[rounding] = constant(include, file, rounding, found)
+    return made
+
+
+def _found(include: pathlib.Path, file: str, name: str) -> type[enum.IntEnum] | None:
     text = _COMMENT.sub("", _read(include / file))
     found = re.search(_ENUM.format(name=name), text)
     if found is None:
-        raise HeaderError(f"'{include / file}' defines no enum class {name}")
+        return None
     members: dict[str, int] = {}
     value = -1
     for entry in found.group(1).split(","):
