@@ -25,18 +25,13 @@ TimeJson load_json(const timing::StepLoad& load, const timing::TimeConstants& co
   TimeJson list = TimeJson::array();
   for (const auto& [slot, count] : slots)
     list.push_back({count, slot.pieces, slot.idle, slot.keys});
-  std::int64_t rows = 0;
-  for (const auto& works : load.slots)
-    for (const timing::Piece& piece : works) rows += piece.packed_rows;
-  for (const timing::Piece& piece : load.workgroups)
-    if (piece.keys > 0) rows += piece.packed_rows;
   return {{"arch", name(load.arch)},
           {"dtype_q", name(load.dtype.q)},
           {"dtype_kv", name(load.dtype.kv)},
           {"planned", load.planned},
           {"tile_rows", load.tile_rows},
           {"slots", list},
-          {"moved_rows", rows},
+          {"moved_rows", timing::moved_rows(load)},
           {"longest_merge", load.longest_merge},
           {"partial_rows", load.partial_rows}};
 }
