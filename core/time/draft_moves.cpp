@@ -29,15 +29,16 @@ class Moves {
   bool step() {
     slowest_ = place(std::ranges::max_element(slots_, {}, &Slot::us));
     fastest_ = place(std::ranges::min_element(slots_, {}, &Slot::us));
+    if (slowest_ == fastest_) return false;
     Change best{.after = slots_[at(slowest_)].us};
-    for (std::size_t i = 0; i < draft_.size(); ++i) {
-      if (draft_[i].slot != slowest_) continue;
+    const std::vector<std::size_t> theirs = pieces_on(fastest_);
+    for (const std::size_t i : pieces_on(slowest_)) {
       try_move(i, best);
       try_cut(i, best);
-      for (std::size_t j = 0; j < draft_.size(); ++j) {
+      for (const std::size_t j : theirs) try_swap(i, j, best);
+      if (pieces_[at(draft_[i].tile)] == 1) continue;
+      for (std::size_t j = 0; j < draft_.size(); ++j)
         if (draft_[j].tile == draft_[i].tile && draft_[j].slot != slowest_) try_shift(i, j, best);
-        if (draft_[j].slot == fastest_ && fastest_ != slowest_) try_swap(i, j, best);
-      }
     }
     if (best.kind == Kind::none) return false;
     apply(best);
@@ -61,6 +62,12 @@ class Moves {
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
   std::int32_t place(std::vector<Slot>::iterator slot) {
     return static_cast<std::int32_t>(slot - slots_.begin());
+  }
+  [[nodiscard]] std::vector<std::size_t> pieces_on(std::int32_t slot) const {
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < draft_.size(); ++i)
+      if (draft_[i].slot == slot) out.push_back(i);
+    return out;
   }
   void set(Slot& slot, std::int64_t pieces, std::int64_t blocks) const {
     slot = {pieces, blocks, curve_.time(pieces, blocks)};

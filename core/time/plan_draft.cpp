@@ -69,11 +69,13 @@ DraftTiles draft_tiles(const PlannedStep& step, std::int64_t tile_keys) {
   const plan::PlanCheckInput& in = step.check;
   const auto requests = plan::planning_requests(in);
   DraftTiles out{.tiles = {},
-                 .slots = std::ssize(in.plan.work_indptr) - 1,
+                 // No more workgroups run at once.
+                 .slots = std::min(std::ssize(in.plan.work_indptr) - 1, step.units.count()),
                  .most_works = std::ssize(in.plan.work_info) / plan::kWorkItemWords,
                  .most_merged = std::ssize(in.plan.reduce_partial_map)};
-  out.most_pieces = std::min(out.slots, step.units.count());
-  if (in.most_pieces >= 0) out.most_pieces = std::min(out.most_pieces, in.most_pieces);
+  out.most_pieces = out.slots;
+  if (in.most_pieces >= 0)
+    out.most_pieces = std::clamp<std::int64_t>(in.most_pieces, 1, out.most_pieces);
   out.heads = in.shape.plan_heads.count();
   std::vector<std::int64_t> pages;  // of each tile, before which a piece may begin
   const std::vector<plan::WorkItem> works = works_by_tile(in.plan);
@@ -193,6 +195,7 @@ class Writer {
         works.add(placed_[next].item);
       indptr.add(static_cast<std::int64_t>(next));
     }
+    indptr.fill(static_cast<std::int64_t>(next));
   }
 
   const plan::PlanCheckInput& in_;

@@ -41,7 +41,9 @@ SlotCurve SlotCurve::of_draft(const Stage1Costs& costs, const DraftTiles& tiles,
 }
 
 double SlotCurve::keys_time(const Part& part, double blocks) const {
-  return std::hypot(own_us_ * blocks, all_us_ * (part.from + part.slope * blocks));
+  const double own = own_us_ * blocks;
+  const double all = all_us_ * (part.from + part.slope * blocks);
+  return std::sqrt(own * own + all * all);
 }
 
 double SlotCurve::time(std::int64_t pieces, std::int64_t blocks) const {

@@ -66,7 +66,8 @@ double stage1_bound(const Stage1Query& query) {
 double stage1_bound_us(const PlannedStep& step, const TimeConstants& constants,
                        const TileCost& tile) {
   const plan::PlanCheckInput& in = step.check;
-  Stage1Query query{.tile_loads = {}, .slots = std::ssize(in.plan.work_indptr) - 1};
+  Stage1Query query{.tile_loads = {},
+                    .slots = std::min(std::ssize(in.plan.work_indptr) - 1, step.units.count())};
   std::int64_t least_rows = 0;  // packed rows of the largest tile, if they are as small as can be
   for (const plan::PlanningRequest& r : plan::planning_requests(in)) {
     const std::int64_t rows = r.q_end - r.q_begin;

@@ -50,10 +50,11 @@ std::vector<double> slot_times(std::vector<SlotLoad> slots, const Stage1Costs& c
   for (std::size_t s = 0; s < slots.size(); ++s) {
     const double share = keys.back() > 0 ? keys[s] / keys.back() : 0;
     const double memory = keys[s] * c.memory_us + c.moved_rows_us * share;
+    const double matrix = keys[s] * c.matrix_us;
     const double own = static_cast<double>(slots[s].keys) * c.key_us;
     out.push_back(static_cast<double>(slots[s].pieces) * c.piece_us +
                   static_cast<double>(slots[s].idle) * c.idle_us +
-                  std::hypot(own, memory, keys[s] * c.matrix_us));
+                  std::sqrt(own * own + memory * memory + matrix * matrix));
   }
   return out;
 }
