@@ -85,8 +85,10 @@ Result<app::StepTime> time_of(const std::string& what, const std::string& step,
   const auto found = file->read(place);
   if (!found) return found.error();
   auto time = app::time_step(*found, question);
-  if (!time) return file->at(place, time.error());
-  return time;
+  if (time) return time;
+  Error located = file->at(place, time.error());
+  located.code = time.error().code;  // a plan that cannot be predicted is no wrong file
+  return located;
 }
 
 ExitCode time_against(const TimeOptions& o, const app::StepTime& now) {

@@ -87,3 +87,5 @@ BENCHMARK_CAPTURE(search, ragged, false)->Arg(1)->Arg(16)->Arg(256)->Arg(4096);
 BENCHMARK_CAPTURE(search, long_tail, true)->Arg(16)->Arg(256)->Arg(4096);
 
 }  // namespace
+
+BENCHMARK_MAIN();

@@ -189,7 +189,7 @@ def grouped(
 def held_out(family: Family, rest: Sequence[Point]) -> dict[str, float]:
     """A fit without some points: a source that is gone gets the mean launch of the others."""
     c = fit(family, rest)
-    kept = {"10" if p.source == "30" else p.source for p in rest}
+    kept = {p.source for p in rest} - {"30"}
     launches = [c[f"launch{s}"] for s in kept]
     gone = [s for s in family.sources if s not in kept and s != "30"]
     return c | {f"launch{s}": float(np.mean(launches)) for s in gone}

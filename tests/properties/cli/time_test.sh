@@ -98,7 +98,7 @@ try check "$scratch/better"
 expect_exit 0
 try replay "$scratch/better"
 expect_exit 0
-expect_out '^cpu: pass'
+expect_out '^backend cpu: pass$'
 try time "$scratch/better" --against "$scratch/planned" --json
 expect_exit 0
 expect_out '"total_us": -[0-9.]+'
@@ -108,7 +108,7 @@ try check "$scratch/again"
 expect_exit 0
 try replay "$scratch/again"
 expect_exit 0
-expect_out '^cpu: pass'
+expect_out '^backend cpu: pass$'
 cmp "$scratch/better/work_info.npy" "$scratch/again/work_info.npy" || fail 'two plans for one step'
 try time 'mla1:256q1s1k;arch=gfx950;dtype=fp8/fp8' --better --save "$scratch/none"
 expect_exit 10
@@ -164,7 +164,7 @@ grep -q '16 requests of 4,096 keys: 26.6 us predicted, 23.1 us to 30.6 us<' "$sc
 try time "$one" --sweep --batches 16 --contexts 4k --json
 expect_exit 0
 expect_json
-expect_out '"total_us": 26.5'
+expect_out '"total_us": 26.6'
 try time 'mla1:1q1s4k' --sweep --batches 1,2 --contexts 1k
 expect_exit 10
 expect_out '^- 2 shapes: outside of the fitted range'
