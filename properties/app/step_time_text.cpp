@@ -49,7 +49,7 @@ std::string terms(const Prediction& p) {
 }
 
 std::string merged(std::int64_t pieces) {
-  return pieces == 0 ? std::string("nothing is merged") : say("merges up to ", pieces, " pieces");
+  return pieces == 0 ? std::string("merges nothing") : say("merges up to ", pieces, " pieces");
 }
 
 std::string faster_text(const StepTime& time) {

@@ -114,6 +114,14 @@ nlohmann::ordered_json sweep_json(const TimeSweep& sweep) {
           {"points", std::move(points)}};
 }
 
+std::string sweep_title(const TimeSweep& sweep) {
+  const Case& c = sweep.spec;
+  return say("Predicted times on ", name(c.arch), ", ", name(c.dtype.q), "/", name(c.dtype.kv),
+             ", ", show::counted(c.heads, "head"), ", ",
+             show::counted(c.requests.front().qo_len, "row"), " a request, planner ",
+             name(c.planner));
+}
+
 show::Picture sweep_picture(const TimeSweep& sweep) {
   std::vector<show::TimePoint> points;
   for (const SweepPoint& p : sweep.points)
@@ -136,8 +144,10 @@ std::string sweep_page(const TimeSweep& sweep) {
   table += "</tr>\n</table>\n";
   for (const std::string& reason : reasons(sweep))
     table += "<p class=\"notes\">" + show::escape(reason) + "</p>\n";
-  return show::html_page("Predicted times around " + format_case(sweep.spec),
-                         {{.heading = "", .html = "", .pictures = {sweep_picture(sweep)}},
+  return show::html_page(sweep_title(sweep),
+                         {{.heading = "",
+                           .html = show::facts_html({{"case", format_case(sweep.spec)}}),
+                           .pictures = {sweep_picture(sweep)}},
                           {.heading = "", .html = table, .pictures = {}}});
 }
 

@@ -38,6 +38,8 @@ Result<TimeSweep> sweep_time(const Case& c, const SweepQuestion& question);
 
 std::string sweep_text(const TimeSweep& sweep);
 nlohmann::ordered_json sweep_json(const TimeSweep& sweep);
+// What all shapes have in common.
+std::string sweep_title(const TimeSweep& sweep);
 show::Picture sweep_picture(const TimeSweep& sweep);
 std::string sweep_page(const TimeSweep& sweep);
 

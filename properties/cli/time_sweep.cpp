@@ -52,10 +52,8 @@ ExitCode time_sweep(const SweepOptions& o) {
   if (!sweep) return complain("time", sweep.error());
   Publisher out("time");
   out.page(o.html, [&] { return app::sweep_page(*sweep); });
-  out.file(o.svg, [&] {
-    return show::time_svg("Predicted times around " + format_case(sweep->spec),
-                          app::sweep_picture(*sweep));
-  });
+  out.file(o.svg,
+           [&] { return show::time_svg(app::sweep_title(*sweep), app::sweep_picture(*sweep)); });
   const ExitCode code = sweep->any() ? ExitCode::held : ExitCode::skipped;
   if (alone) return out.finish("", code);
   return out.finish(o.json ? app::json_text(app::sweep_json(*sweep)) : app::sweep_text(*sweep),
