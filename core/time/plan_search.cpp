@@ -15,7 +15,7 @@ namespace {
 // How far a draft may end after the bound, as a share of it, in the order in which they are tried.
 constexpr double kSlack[] = {0, 0.01, 0.03, 0.08, 0.16, 0.32, 0.64, 1.28};
 constexpr std::size_t kRefined = 3;  // best drafts that are placed anew and moved
-constexpr int kHalvings = 7;
+constexpr int kPlacings = 7;
 // A cap whose bound is this much above the best draft is left out. The bound counts all slots as
 // sharing the memory to the end, and so may be somewhat above a plan.
 constexpr double kHopeless = 1.1;
@@ -138,7 +138,7 @@ class Search {
     double early = late * 0.8;
     Candidate anew = c;
     Draft placed;
-    for (int i = 0; i < kHalvings; ++i) {
+    for (int i = 0; i < kPlacings; ++i) {
       const double end = (early + late) / 2;
       if (packer_.pack(curve, end, c.most_pieces, placed) && has_room(placed)) {
         late = end;

@@ -1,6 +1,6 @@
 // The terms of a step's predicted time, for predict() and for the search of plans.
 //
-// Private to core/time. predict.hpp has the formula of stage 1. Times are predicted microseconds.
+// predict.hpp has the formula of stage 1. Times are predicted microseconds.
 #pragma once
 
 #include <cstdint>

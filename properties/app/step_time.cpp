@@ -119,7 +119,8 @@ Error none(const std::string& why) {
 
 // The plan of a dump that `check` gave this answer about; why there is none to predict.
 Result<timing::PlannedStep> planned_step(const dump::Dump& dump, const dump::Answer& answer) {
-  if (!answer.not_checked.empty()) return none("predicts plans that are checked: " + answer.not_checked);
+  if (!answer.not_checked.empty())
+    return none("predicts plans that are checked: " + answer.not_checked);
   if (!answer.findings.empty())
     return Error{ErrorCode::refused, "the plan is not valid, so that its time means nothing: " +
                                          answer.findings.front().what};

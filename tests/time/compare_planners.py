@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compare_planners.py TESTBED: AITER's planners, the searched plan and the bound on serving batches.
+"""compare_planners.py TESTBED: AITER's planners, searched plans and the bound on serving batches.
 
 Prints the table of docs/findings/time.md: predicted microseconds, none of them measured. Lengths of
 the ragged batches are drawn from a fixed seed.
