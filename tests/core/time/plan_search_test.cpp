@@ -2,6 +2,7 @@
 // never below the bound.
 #include "core/time/plan_search.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <random>
 
@@ -9,6 +10,7 @@
 #include "core/engine/decode_builder.hpp"
 #include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
+#include "core/time/plan_draft.hpp"
 #include "core/time/stage1_bound.hpp"
 #include "tests/catch.hpp"
 
@@ -68,10 +70,10 @@ class Lines {
   std::int64_t pick(std::vector<std::int64_t> of) {
     return of[static_cast<std::size_t>(draw(0, std::ssize(of) - 1))];
   }
-  // Close to a multiple of a block as often as not, where rows see few keys of a last piece.
+  // Just past a multiple of a block as often as not, where rows see no key of a last piece.
   std::int64_t length() {
     const std::int64_t any = draw(0, 3) == 0 ? draw(6, 60000) : draw(6, 3000);
-    return draw(0, 1) == 0 ? any : any / 32 * 32 + draw(8, 12);
+    return draw(0, 1) == 0 ? any : std::max<std::int64_t>(6, any / 32 * 32 + draw(0, 6));
   }
   std::string planner() {
     return std::vector<std::string>{"v12serial", "v12", "v11",
@@ -118,6 +120,55 @@ TEST_CASE(
   CHECK(found > 100);
 }
 
+TEST_CASE(
+    "Every draft is a valid plan, wherever its tiles are cut and whatever slots run the pieces") {
+  Lines lines(63);
+  std::mt19937_64 random(64);
+  int cut = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::string line = lines.next();
+    const auto step = step_of(line);
+    if (step == nullptr) continue;
+    INFO(line);
+    const timing::PlannedStep planned = step->planned();
+    const timing::DraftTiles tiles = timing::draft_tiles(planned, 32);
+    timing::Draft draft;
+    std::int64_t merged = 0;
+    for (std::size_t t = 0; t < tiles.tiles.size(); ++t) {
+      std::int64_t left = tiles.tiles[t].blocks;
+      std::int64_t pieces = 0;
+      const auto add = [&](std::int64_t blocks) {
+        draft.push_back(
+            {static_cast<std::int32_t>(t),
+             static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(tiles.slots)),
+             blocks});
+        left -= blocks;
+        ++pieces;
+      };
+      const std::int64_t rest = std::ssize(tiles.tiles) - static_cast<std::int64_t>(t);
+      // Single blocks from the end of the tile as well, while the buffers have room for them.
+      while (left > 1 && pieces + 1 < tiles.most_pieces &&
+             merged + pieces + 2 <= tiles.most_merged &&
+             std::ssize(draft) + rest + 1 <= tiles.most_works && random() % 4 > 0)
+        add(random() % 2 == 0 ? left - 1 : 1);
+      add(left);
+      merged += pieces > 1 ? pieces : 0;
+      cut += pieces > 1 ? 1 : 0;
+    }
+    const plan::Plan plan = timing::plan_of(planned, tiles, draft);
+    for (const plan::Violation& v : plan::plan_check(with_plan(planned, plan).check)) FAIL(v.what);
+    for (const plan::PlanBuffer* buffer : plan.all()) CHECK(buffer->overruns().empty());
+    CHECK(plan.works() == std::ssize(draft));
+    for (std::int64_t w = 0; w < plan.works(); ++w) {
+      const plan::WorkItem item = plan.work(w);
+      const auto request = item.batch / planned.check.shape.fold_ratio;
+      const std::int64_t begin = planned.check.kv_indptr[static_cast<std::size_t>(request)];
+      CHECK((item.kv_begin - begin) % planned.granularity == 0);
+    }
+  }
+  CHECK(cut > 300);
+}
+
 TEST_CASE("No plan, searched or a planner's, is predicted to end stage 1 before the bound") {
   Lines lines(62);
   int held = 0;
@@ -158,6 +209,27 @@ TEST_CASE("A plan that loses a piece to another tile is refused by the check of 
   item.kv_offset += 16;
   plan.set_work(0, item);
   CHECK_FALSE(plan::plan_check(with_plan(step->planned(), plan).check).empty());
+}
+
+TEST_CASE("A plan with more slots than units is searched as without them") {
+  const auto step = step_of("mla1:1q1s8k;arch=gfx950;dtype=fp8/fp8");
+  const auto plain = timing::search_plan(step->planned());
+  REQUIRE((plain.ok() && plain->better));
+  const plan::Plan& planned = *step->metadata.plan;
+  const auto list = planned.work_indptr.data();
+  std::vector<std::int32_t> indptr(list.begin(), list.end());
+  indptr.resize(1000, indptr.back());
+  timing::PlannedStep wide = step->planned();
+  wide.check.plan.work_indptr = indptr;
+  REQUIRE(plan::plan_check(wide.check).empty());
+  const auto found = timing::search_plan(wide);
+  REQUIRE((found.ok() && found->better));
+  CHECK(found->better->predicted.total_us() == plain->better->predicted.total_us());
+  const plan::Plan& plan = found->better->plan;
+  CHECK(plan.work_indptr.size() == 1000);
+  CHECK(plan.work_indptr.at(256) == plan.works());
+  CHECK(plan.work_indptr.at(999) == plan.works());
+  CHECK(plan::plan_check(with_plan(wide, plan).check).empty());
 }
 
 TEST_CASE("The search finds the split count that was published to be faster, and the even split") {
