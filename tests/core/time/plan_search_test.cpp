@@ -232,6 +232,56 @@ TEST_CASE("A plan with more slots than units is searched as without them") {
   CHECK(plan::plan_check(with_plan(wide, plan).check).empty());
 }
 
+TEST_CASE("A search keeps to buffers that hold no more than the plan that it starts from") {
+  Lines lines(65);
+  int found = 0;
+  for (int i = 0; i < 150; ++i) {
+    const std::string line = lines.next();
+    const auto step = step_of(line);
+    if (step == nullptr) continue;
+    INFO(line);
+    timing::PlannedStep tight = step->planned();
+    plan::PlanView& view = tight.check.plan;
+    const auto first = [](auto list, std::int64_t n) {
+      return list.first(static_cast<std::size_t>(n));
+    };
+    view.work_info = first(view.work_info, step->metadata.plan->works() * plan::kWorkItemWords);
+    view.reduce_partial_map = first(view.reduce_partial_map, view.reduce_indptr.back());
+    if (!plan::plan_check(tight.check).empty()) continue;
+    const auto search = timing::search_plan(tight);
+    if (!search.ok() || !search->better) continue;
+    ++found;
+    const plan::Plan& plan = search->better->plan;
+    for (const plan::PlanBuffer* buffer : plan.all()) CHECK(buffer->overruns().empty());
+    for (const plan::Violation& v : plan::plan_check(with_plan(tight, plan).check)) FAIL(v.what);
+    // Where not every tile can be named, nothing is searched.
+    view.reduce_final_map = first(view.reduce_final_map, 0);
+    const auto none = timing::search_plan(tight);
+    REQUIRE(none.ok());
+    CHECK_FALSE(none->better.has_value());
+  }
+  CHECK(found > 20);
+}
+
+TEST_CASE(
+    "The bound of equal requests, one a unit, is their plan's time but for the rows that move") {
+  for (const char* line :
+       {"mla1:256q1s64;arch=gfx950;dtype=fp8/fp8", "mla1:256q4s67;arch=gfx950;dtype=fp8/fp8"}) {
+    const auto step = step_of(line);
+    REQUIRE(step != nullptr);
+    const timing::StepLoad load = timing::load_of(step->metadata);
+    const auto constants = timing::constants_for(load);
+    const timing::TileCost& tile = timing::tile_cost(**constants, load);
+    const auto slots = timing::slot_loads(load, **constants);
+    const auto still = timing::stage1_costs(**constants, tile, load.tile_rows, 0);
+    const double stage1 = std::ranges::max(timing::slot_times(slots, still));
+    const double bound = timing::stage1_bound_us(step->planned(), **constants, tile);
+    INFO(line);
+    CHECK(bound <= stage1);
+    CHECK(bound > stage1 * (load.tile_rows > 16 ? 0.85 : 0.999));
+  }
+}
+
 TEST_CASE("The search finds the split count that was published to be faster, and the even split") {
   // aiter#4899: 38.4 us as planned, 21.8 us with 27 splits.
   const auto one = step_of("mla1:1q1s8k;arch=gfx950;dtype=fp8/fp8");
