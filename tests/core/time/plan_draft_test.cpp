@@ -145,10 +145,21 @@ TEST_CASE("Moves keep tiles and limits, and never make the slowest slot slower")
     DraftTiles tiles = random_tiles(random);
     const SlotCurve curve = SlotCurve::shared(kCosts, 32, tiles.slots);
     Draft draft;
-    for (std::size_t t = 0; t < tiles.tiles.size(); ++t)
-      draft.push_back({static_cast<std::int32_t>(t),
-                       static_cast<std::int32_t>(random(0, tiles.slots - 1)),
-                       tiles.tiles[t].blocks});
+    std::int64_t merged = 0;
+    for (std::size_t t = 0; t < tiles.tiles.size(); ++t) {
+      const auto add = [&](std::int64_t blocks) {
+        draft.push_back({static_cast<std::int32_t>(t),
+                         static_cast<std::int32_t>(random(0, tiles.slots - 1)), blocks});
+      };
+      std::int64_t left = tiles.tiles[t].blocks;
+      if (left > 1 && tiles.most_pieces > 1 && merged + 2 <= tiles.most_merged && t % 2 == 0) {
+        merged += 2;
+        add(1);
+        --left;
+      }
+      add(left);
+    }
+    tiles.most_works = std::max<std::int64_t>(tiles.most_works, std::ssize(draft));
     const double before = slowest(curve, sums_of(draft));
     improve(tiles, curve, tiles.most_pieces, draft);
     const Sums sums = sums_of(draft);

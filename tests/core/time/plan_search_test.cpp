@@ -236,7 +236,10 @@ TEST_CASE("A search keeps to buffers that hold no more than the plan that it sta
   Lines lines(65);
   int found = 0;
   for (int i = 0; i < 150; ++i) {
-    const std::string line = lines.next();
+    // The first ones would be cut into more pieces than there is room for.
+    const std::string line =
+        i < 6 ? say("mla1:", 1 + i % 2, "q1s9k;arch=gfx950;dtype=fp8/fp8;split=", 2 + 3 * (i / 3))
+              : lines.next();
     const auto step = step_of(line);
     if (step == nullptr) continue;
     INFO(line);
@@ -245,8 +248,11 @@ TEST_CASE("A search keeps to buffers that hold no more than the plan that it sta
     const auto first = [](auto list, std::int64_t n) {
       return list.first(static_cast<std::size_t>(n));
     };
-    view.work_info = first(view.work_info, step->metadata.plan->works() * plan::kWorkItemWords);
-    view.reduce_partial_map = first(view.reduce_partial_map, view.reduce_indptr.back());
+    // Both buffers, or one of them.
+    if (i % 3 != 1)
+      view.work_info = first(view.work_info, step->metadata.plan->works() * plan::kWorkItemWords);
+    if (i % 3 != 2)
+      view.reduce_partial_map = first(view.reduce_partial_map, view.reduce_indptr.back());
     if (!plan::plan_check(tight.check).empty()) continue;
     const auto search = timing::search_plan(tight);
     if (!search.ok() || !search->better) continue;
