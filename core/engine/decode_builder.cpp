@@ -198,7 +198,11 @@ plan::SizeQuery size_query_of(const DecodeMetadata& md, const DecodeBuilderOptio
 }
 
 plan::PlanCheckInput check_input_of(const DecodeMetadata& md) {
-  return {.plan = md.plan->view(),
+  return check_input_of(md, md.plan->view());
+}
+
+plan::PlanCheckInput check_input_of(const DecodeMetadata& md, const plan::PlanView& plan) {
+  return {.plan = plan,
           .qo_indptr = md.qo_indptr,
           .kv_indptr = md.kv_indptr,
           .last_page_len = md.last_page_len,

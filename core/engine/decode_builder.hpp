@@ -68,7 +68,9 @@ plan::SizeQuery size_query_of(const DecodeMetadata& metadata, const DecodeBuilde
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::SizeQuery& query);
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::BufferSizes& sizes);
 plan::Plan without_empty_works(plan::Plan plan);
-// What plan_check() looks at in a step that has a plan. The spans refer to `metadata`.
+// What plan_check() looks at in a step that has a plan, or gets this one. The spans refer to
+// `metadata`.
 plan::PlanCheckInput check_input_of(const DecodeMetadata& metadata);
+plan::PlanCheckInput check_input_of(const DecodeMetadata& metadata, const plan::PlanView& plan);
 
 }  // namespace mla

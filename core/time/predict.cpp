@@ -10,25 +10,13 @@
 namespace mla::timing {
 namespace {
 
-constexpr double kFlopsOfKeyAndRow = 2.0 * (kKeyDim + kValueDim);
-constexpr double kPartialBytesOfRow = 4.0 * kValueDim;  // f32
-constexpr double kFinalBytesOfRow = 2.0 * kValueDim;    // bf16
+constexpr double kFinalBytesOfRow = 2.0 * kValueDim;  // bf16
 
 double key_bytes(const StepLoad& load) {
   return static_cast<double>(kKeyDim * element_bytes(load.dtype.kv));
 }
 double query_bytes(const StepLoad& load) {
   return static_cast<double>(kKeyDim * element_bytes(load.dtype.q));
-}
-
-// Packed rows that works with keys load and write, one that is read for several pieces each time.
-double moved_rows(const StepLoad& load) {
-  double rows = 0;
-  for (const auto& slot : load.slots)
-    for (const Piece& piece : slot) rows += static_cast<double>(piece.packed_rows);
-  for (const Piece& piece : load.workgroups)
-    if (piece.keys > 0) rows += static_cast<double>(piece.packed_rows);
-  return rows;
 }
 
 void add_piece(SlotLoad& slot, const Piece& piece, std::int64_t tile_keys) {
@@ -64,40 +52,6 @@ std::vector<SlotLoad> dispatched(const StepLoad& load, const TimeConstants& c) {
   return slots;
 }
 
-// For each of the slots, in ascending order of their keys: sum over all of min(keys, own keys).
-std::vector<double> keys_until(const std::vector<SlotLoad>& ascending) {
-  std::vector<double> out;
-  double before = 0;
-  for (std::size_t s = 0; s < ascending.size(); ++s) {
-    const auto own = static_cast<double>(ascending[s].keys);
-    out.push_back(before + own * static_cast<double>(ascending.size() - s));
-    before += own;
-  }
-  return out;
-}
-
-std::vector<double> slot_times(const StepLoad& load, const TimeConstants& c) {
-  const TileCost& tile = tile_cost(c, load);
-  std::vector<SlotLoad> slots = slot_loads(load, c);
-  std::ranges::sort(slots, {}, &SlotLoad::keys);
-  const std::vector<double> keys = keys_until(slots);
-  const double rows = moved_rows(load) * (query_bytes(load) + kPartialBytesOfRow);
-  std::vector<double> out;
-  for (std::size_t s = 0; s < slots.size(); ++s) {
-    const double share = keys.back() > 0 ? keys[s] / keys.back() : 0;
-    const double memory = (keys[s] * key_bytes(load) + rows * share) / c.memory_bytes_per_us;
-    const double matrix = tile.matrix_flops_per_us > 0
-                              ? keys[s] * static_cast<double>(load.tile_rows) * kFlopsOfKeyAndRow /
-                                    tile.matrix_flops_per_us
-                              : 0;
-    const double own = static_cast<double>(slots[s].keys) * tile.key_ns / 1000;
-    SlotLoad fixed = slots[s];
-    fixed.keys = 0;
-    out.push_back(alone_us(fixed, c, tile) + std::hypot(own, memory, matrix));
-  }
-  return out;
-}
-
 // Why the shape lies beyond what its row of the table was fitted to; empty if it does not.
 std::string beyond_of(const StepLoad& load, const TimeConstants& c) {
   const TileCost& tile = tile_cost(c, load);
@@ -126,6 +80,7 @@ Result<const TimeConstants*> constants_for(const StepLoad& load) {
     return Error{ErrorCode::unsupported, "outside of the fitted range: " + std::move(why)};
   };
   if (load.requests == 0) return none("no request has rows and keys");
+  if (load.dealt) return none("no published times of keys that are dealt to ranks");
   for (const TimeConstants& c : time_constants()) {
     if (c.arch != load.arch || c.dtype != load.dtype || c.planned != load.planned) continue;
     if (load.units.count() != c.units)
@@ -156,17 +111,26 @@ std::vector<SlotLoad> slot_loads(const StepLoad& load, const TimeConstants& cons
   return slots;
 }
 
+std::int64_t moved_rows(const StepLoad& load) {
+  std::int64_t rows = 0;
+  for (const auto& slot : load.slots)
+    for (const Piece& piece : slot) rows += piece.packed_rows;
+  for (const Piece& piece : load.workgroups)
+    if (piece.keys > 0) rows += piece.packed_rows;
+  return rows;
+}
+
 Prediction predict_with(const StepLoad& load, const TimeConstants& c) {
-  const std::vector<double> times = slot_times(load, c);
+  const std::vector<double> times = slot_times(
+      slot_loads(load, c), stage1_costs(c, tile_cost(c, load), load.tile_rows, moved_rows(load)));
   double sum = 0;
   for (const double t : times) sum += t;
   const double slowest = std::ranges::max(times);
   const double even = std::min(slowest, sum / static_cast<double>(times.size()));
-  Prediction out{.launch_us = c.launch_us, .stage1_us = even, .imbalance_us = slowest - even};
-  if (load.longest_merge > 0)
-    out.reduce_us =
-        c.reduce_start_us + static_cast<double>(load.longest_merge) * c.reduce_piece_us +
-        static_cast<double>(load.partial_rows) * kPartialBytesOfRow / c.reduce_bytes_per_us;
+  Prediction out{.launch_us = c.launch_us,
+                 .stage1_us = even,
+                 .imbalance_us = slowest - even,
+                 .reduce_us = reduce_us(c, load.longest_merge, load.partial_rows)};
   out.roofline_us =
       (static_cast<double>(load.keys) * key_bytes(load) +
        static_cast<double>(load.packed_rows) * (query_bytes(load) + kFinalBytesOfRow)) /

@@ -15,6 +15,7 @@
 
 #include "core/result.hpp"
 #include "core/time/step_load.hpp"
+#include "core/time/terms.hpp"
 #include "core/time/time_constants.hpp"
 
 namespace mla::timing {
@@ -35,18 +36,12 @@ struct Prediction {
   std::string beyond = {};
 };
 
-// Sums of what a slot does, keys rounded up to those that the kernel loads at a time.
-struct SlotLoad {
-  std::int64_t pieces = 0;
-  std::int64_t idle = 0;  // workgroups without keys
-  std::int64_t keys = 0;
-  auto operator<=>(const SlotLoad&) const = default;
-};
-
 // The row of the table for this step, or why there is none.
 Result<const TimeConstants*> constants_for(const StepLoad& load);
 // The kernel for the tiles of this step; the row of the table has one.
 const TileCost& tile_cost(const TimeConstants& constants, const StepLoad& load);
+// Packed rows that works with keys load and write, one that is read for several pieces each time.
+std::int64_t moved_rows(const StepLoad& load);
 std::vector<SlotLoad> slot_loads(const StepLoad& load, const TimeConstants& constants);
 
 Result<Prediction> predict(const StepLoad& load);

@@ -10,9 +10,24 @@
 
 #include "core/arch.hpp"
 #include "core/engine/decode_metadata.hpp"
+#include "core/plan/plan_check_input.hpp"
 #include "core/units.hpp"
 
 namespace mla::timing {
+
+// A step with a plan that plan_check() accepts, and the device that it is for.
+struct PlannedStep {
+  plan::PlanCheckInput check;
+  Arch arch = Arch::gfx950;
+  DtypePair dtype = {};
+  ComputeUnits units{0};
+  std::int64_t granularity = 16;  // pages of a block of work
+
+  // Of the kernel's query, not folded.
+  [[nodiscard]] std::int64_t heads() const {
+    return check.shape.plan_heads.count() * check.shape.fold_ratio;
+  }
+};
 
 // One work of stage 1.
 struct Piece {
@@ -25,6 +40,7 @@ struct StepLoad {
   Arch arch = Arch::gfx950;
   DtypePair dtype = {};
   bool planned = true;  // persistent, with a plan
+  bool dealt = false;   // the keys of a rank, dealt out one by one
   ComputeUnits units{0};
   std::int64_t tile_rows = 0;  // packed rows of the largest work: these choose the kernel
 
@@ -47,6 +63,10 @@ struct StepLoad {
   std::int64_t granularity = 16;  // pages of a block of work
 };
 
+// Of a step that has a plan, or gets this one; it refers to the metadata.
+PlannedStep planned_step_of(const DecodeMetadata& metadata, const plan::PlanView& plan);
+StepLoad load_of(const PlannedStep& step);
+// On either route.
 StepLoad load_of(const DecodeMetadata& metadata);
 
 }  // namespace mla::timing

@@ -47,12 +47,13 @@ void add_cache(const DecodeMetadata& md, const KvCache& cache, dump::Bundle& bun
 
 }  // namespace
 
-Result<dump::Bundle> capture_case(const Case& c, const Backend& backend) {
-  const auto planned = plan_decode_step(c, plan::Fidelity::safe);
+Result<dump::Bundle> capture_case(const Case& c, const Backend& backend,
+                                  const prop::Interposer& hooks) {
+  const auto planned = plan_decode_step(c, plan::Fidelity::safe, hooks);
   if (!planned) return planned.error();
   const auto batch = make_batch(c);
   if (!batch) return batch.error();
-  prop::Subject subject(c, backend, nullptr);
+  prop::Subject subject(c, backend, &hooks);
   const auto& md = subject.metadata();
   if (!md) return md.error();
   if (const std::string why = not_as_it_is(md->shape); !why.empty())

@@ -5,6 +5,8 @@
 #include "core/engine/step_hooks.hpp"
 #include "properties/app/plan_table.hpp"
 #include "properties/app/planned_step.hpp"
+#include "properties/app/step_time.hpp"
+#include "properties/app/table_text.hpp"
 #include "properties/dump/write/plan.hpp"
 
 namespace mla::app {
@@ -36,22 +38,35 @@ Json decisions_json(const ResolvedShape& s) {
   return out;
 }
 
+// Nothing of a plan that repeats a defect of the original.
+std::optional<TimedStep> predicted_of(const Case& c, const DecodeMetadata& metadata,
+                                      plan::Fidelity fidelity) {
+  if (fidelity == plan::Fidelity::as_aiter && metadata.plan &&
+      !plan::plan_check(check_input_of(metadata)).empty())
+    return std::nullopt;
+  return timed_step(c, metadata);
+}
+
 }  // namespace
 
-Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity) {
+Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity,
+                                     const StepHooks& hooks) {
   const auto batch = make_batch(step);
   if (!batch) return batch.error();
   const auto shape = resolve_shape(step, *batch);
   if (!shape) return shape.error();
   DecodeBuffers buffers = make_decode_buffers(step, *batch, *shape);
   const DecodeBuilderOptions options{.max_requests = 0, .fill_tail = false, .fidelity = fidelity};
-  const auto metadata =
-      DecodeMetadataBuilder(options, StepHooks::none()).build(*batch, *shape, buffers);
+  const auto metadata = DecodeMetadataBuilder(options, hooks).build(*batch, *shape, buffers);
   if (!metadata) return metadata.error();
-  PlannedStep out{decisions_text(step, *batch, *metadata) + plan_text(*metadata), {}};
+  PlannedStep out{decisions_text(step, *batch, *metadata), {}};
+  const auto predicted = predicted_of(step, *metadata, fidelity);
+  if (predicted) out.table += row("predicted", time_line(*predicted));
+  out.table += plan_text(*metadata);
   Json document = {{"format", "mla-testbed plan 1"}, {"name", format_case(step)}};
   dump::write_planner_call(document, plan_input_of(*metadata, {}));
   document["decisions"] = decisions_json(metadata->shape);
+  if (predicted) document["predicted"] = prediction_json(predicted->predicted);
   if (metadata->plan) dump::write_plan(document, metadata->plan->sizes(), *metadata->plan);
   out.document = document.dump();
   const auto live = metadata->kv_indices.begin() + metadata->kv_indptr.back();
@@ -62,7 +77,7 @@ Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity) 
 Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity) {
   switch (step.kind()) {
     case StepKind::decode:
-      return plan_decode_step(step, fidelity);
+      return plan_decode_step(step, fidelity, StepHooks::none());
     case StepKind::prefill:
       return plan_prefill_step(step);
     case StepKind::fa:

@@ -6,6 +6,7 @@
 
 #include "core/say.hpp"
 #include "core/shape/resolved_shape.hpp"
+#include "properties/app/step_time.hpp"
 #include "properties/show/svg.hpp"
 
 namespace mla::app {
@@ -120,6 +121,10 @@ Result<show::DrawnPlan> draw_dump(const dump::Dump& dump, const dump::Answer& an
   if (!drawn) return drawn.error();
   show::DrawnPlan& out = *drawn;
   out.title = answer.name;
+  if (const auto timed = timed_step(dump, answer)) {
+    out.predicted = time_line(*timed);
+    out.facts.emplace_back("predicted", out.predicted);
+  }
   out.facts.emplace_back("verdict", answer.findings.empty()
                                         ? "valid"
                                         : show::counted(std::ssize(answer.findings), "violation"));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/case/case.hpp"
+#include "core/engine/step_hooks.hpp"
 #include "core/plan/planner.hpp"
 #include "core/result.hpp"
 
@@ -19,7 +20,8 @@ struct PlannedStep {
   std::vector<std::int32_t> pages = {};  // of a decode step: kv_indices, the live part
 };
 
-Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity);
+Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity,
+                                     const StepHooks& hooks);
 Result<PlannedStep> plan_prefill_step(const Case& step);
 Result<PlannedStep> plan_fa_step(const Case& step);
 

@@ -9,15 +9,6 @@ namespace {
 
 using TimeJson = nlohmann::ordered_json;
 
-TimeJson prediction_json(const Result<timing::Prediction>& predicted) {
-  if (!predicted) return {{"none", predicted.error().message}};
-  const timing::Prediction& p = *predicted;
-  return {{"total_us", p.total_us()},       {"low_us", p.low_us},       {"high_us", p.high_us},
-          {"fitted", p.beyond.empty()},     {"beyond", p.beyond},       {"stage1_us", p.stage1_us},
-          {"imbalance_us", p.imbalance_us}, {"reduce_us", p.reduce_us}, {"launch_us", p.launch_us},
-          {"roofline_us", p.roofline_us}};
-}
-
 // What the model reads, for a fit: how many slots have [works, workgroups without keys, keys].
 TimeJson load_json(const timing::StepLoad& load, const timing::TimeConstants& constants) {
   std::map<timing::SlotLoad, std::int64_t> slots;
@@ -25,18 +16,13 @@ TimeJson load_json(const timing::StepLoad& load, const timing::TimeConstants& co
   TimeJson list = TimeJson::array();
   for (const auto& [slot, count] : slots)
     list.push_back({count, slot.pieces, slot.idle, slot.keys});
-  std::int64_t rows = 0;
-  for (const auto& works : load.slots)
-    for (const timing::Piece& piece : works) rows += piece.packed_rows;
-  for (const timing::Piece& piece : load.workgroups)
-    if (piece.keys > 0) rows += piece.packed_rows;
   return {{"arch", name(load.arch)},
           {"dtype_q", name(load.dtype.q)},
           {"dtype_kv", name(load.dtype.kv)},
           {"planned", load.planned},
           {"tile_rows", load.tile_rows},
           {"slots", list},
-          {"moved_rows", rows},
+          {"moved_rows", timing::moved_rows(load)},
           {"longest_merge", load.longest_merge},
           {"partial_rows", load.partial_rows}};
 }
@@ -51,13 +37,31 @@ TimeJson other_json(const StepTime& time) {
 
 }  // namespace
 
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(1, ' ', false, TimeJson::error_handler_t::replace) + "\n";
+}
+
+nlohmann::ordered_json prediction_json(const Result<timing::Prediction>& predicted) {
+  if (!predicted) return {{"none", predicted.error().message}};
+  const timing::Prediction& p = *predicted;
+  return {{"total_us", p.total_us()},       {"low_us", p.low_us},       {"high_us", p.high_us},
+          {"fitted", p.beyond.empty()},     {"beyond", p.beyond},       {"stage1_us", p.stage1_us},
+          {"imbalance_us", p.imbalance_us}, {"reduce_us", p.reduce_us}, {"launch_us", p.launch_us},
+          {"roofline_us", p.roofline_us}};
+}
+
 nlohmann::ordered_json time_json(const StepTime& time) {
   const auto known = timing::constants_for(time.step.load);
   TimeJson out = {{"format", "mla-testbed time 1"},
-                  {"case", format_case(time.step.spec)},
+                  {time.step.spec ? "case" : "bundle", time.step.name},
                   {"predicted", prediction_json(time.step.predicted)}};
   if (time.other_route) out["predicted_other_route"] = other_json(time);
-  if (time.stage1_bound_us) out["predicted_stage1_bound_us"] = *time.stage1_bound_us;
+  if (time.step.stage1_bound_us) out["predicted_stage1_bound_us"] = *time.step.stage1_bound_us;
+  if (time.searched) {
+    out["predicted_better"] = time.faster ? prediction_json(time.faster->predicted) : TimeJson();
+    for (const PlannerChoiceTime& one : time.planners)
+      out["predicted_by_planner"][std::string(name(one.planner))] = prediction_json(one.predicted);
+  }
   TimeJson choices = TimeJson::array();
   for (const SplitChoice& choice : time.choices)
     choices.push_back({{"splits", choice.splits}, {"predicted_us", choice.predicted_us}});

@@ -4,6 +4,7 @@
 #include "core/say.hpp"
 #include "properties/app/step_time.hpp"
 #include "properties/app/table_text.hpp"
+#include "properties/files/terminal.hpp"
 
 namespace mla::app {
 namespace {
@@ -47,6 +48,41 @@ std::string terms(const Prediction& p) {
          term("launch", p.launch_us, "what every call costs");
 }
 
+std::string merged(std::int64_t pieces) {
+  return pieces == 0 ? std::string("merges nothing") : say("merges up to ", pieces, " pieces");
+}
+
+std::string faster_text(const StepTime& time) {
+  if (!time.searched) return {};
+  if (!time.faster) return row("better", "no plan was found that is predicted to be faster");
+  const Prediction& p = time.faster->predicted;
+  return row("better", say("a plan of ", interval(p), "; ",
+                           percent(1 - p.total_us() / time.step.predicted->total_us()), " less")) +
+         row("", say("it ", merged(time.faster->longest_merge), "; this one ",
+                     merged(time.step.load.longest_merge))) +
+         terms(p);
+}
+
+const char* planner_label(PlannerChoice planner) {
+  switch (planner) {
+    case PlannerChoice::v10:
+      return "v1.0";
+    case PlannerChoice::v11:
+      return "v1.1";
+    default:
+      return "v1.2";
+  }
+}
+
+std::string planners_text(const StepTime& time) {
+  std::string out;
+  for (const PlannerChoiceTime& one : time.planners)
+    out +=
+        row(planner_label(one.planner),
+            one.predicted ? interval(*one.predicted) : "refused: " + one.predicted.error().message);
+  return out;
+}
+
 std::string other_text(const StepTime& time) {
   if (!time.other_route) return {};
   const char* label = time.step.load.planned ? "no plan" : "a plan";
@@ -81,8 +117,15 @@ std::string choices_text(const StepTime& time) {
 
 }  // namespace
 
+std::string time_line(const TimedStep& step) {
+  if (!step.predicted) return "nothing is predicted: " + step.predicted.error().message;
+  const Prediction& p = *step.predicted;
+  return p.beyond.empty() ? interval(p) : say(interval(p), ": ", p.beyond);
+}
+
 std::string time_text(const StepTime& time) {
-  std::string out = row("case", format_case(time.step.spec)) + row("family", family(time.step));
+  std::string out = row(time.step.spec ? "case" : "bundle", files::printable(time.step.name)) +
+                    row("family", family(time.step));
   if (!time.step.predicted)
     return out + row("predicted", "nothing: " + time.step.predicted.error().message);
   const Prediction& p = *time.step.predicted;
@@ -91,10 +134,10 @@ std::string time_text(const StepTime& time) {
   out += terms(p);
   out += row("roofline", microseconds(p.roofline_us) +
                              " predicted: every key and row once, at the fitted bandwidth");
-  if (time.stage1_bound_us)
-    out += row("makespan", microseconds(*time.stage1_bound_us) +
-                               " predicted: no plan ends stage 1 before, at the fitted costs");
-  return out + other_text(time) + choices_text(time);
+  if (time.step.stage1_bound_us)
+    out += row("bound", microseconds(*time.step.stage1_bound_us) +
+                            " predicted: no plan ends stage 1 before, at the fitted costs");
+  return out + other_text(time) + choices_text(time) + faster_text(time) + planners_text(time);
 }
 
 std::string time_against_text(const StepTime& now, const StepTime& before) {
@@ -111,8 +154,8 @@ std::string time_against_text(const StepTime& now, const StepTime& before) {
                   x - y);
     return std::string(text);
   };
-  std::string out = row("this", format_case(now.step.spec)) +
-                    row("against", format_case(before.step.spec)) +
+  std::string out = row("this", files::printable(now.step.name)) +
+                    row("against", files::printable(before.step.name)) +
                     "                   this     against      change\n";
   const char* most = "";
   double largest = 0;

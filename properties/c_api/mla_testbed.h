@@ -250,6 +250,11 @@ MLA_TESTBED_API int mla_case_draw(uint64_t seed, int64_t number, int64_t product
 MLA_TESTBED_API int mla_case_simpler(const char* line, const char** lines);
 /* The step of a case as one JSON object: lists, decisions and plan (docs/reference/bundles.md). */
 MLA_TESTBED_API int mla_case_plan(const char* line, int64_t as_aiter, const char** json);
+/* How long a decode step takes as predicted, never measured: what `mla-testbed time --this-only
+ * --json` prints (docs/reference/output.md). Times stand in `predicted`; outside of the fitted range
+ * that has a sentence `none` instead of times. With `better` also `predicted_better`, and in
+ * `better_plan` the sizes and lists of that plan; both are null where none was found. */
+MLA_TESTBED_API int mla_case_time(const char* line, int64_t better, const char** json);
 /* Judges a case: a JSON object with `verdict`, `refused`, `properties`, `launches` and
  * `failure_block`. `properties` are ids separated by commas, "" for all; `backend` and `device` as
  * for `mla-testbed replay`; `aiter_hsa` the directory hsa for backend aiter, or ""; `plant` a known
@@ -266,6 +271,10 @@ MLA_TESTBED_API int mla_case_judge(const char* line, const char* properties, con
  * a call with this plan is refused where the original's defects are not asked for; they are empty,
  * and MLA_OK, where it is not. */
 MLA_TESTBED_API int mla_check_plan(const char* document, const char** json);
+
+/* The same as mla_case_time() of the plan in such a document, which must be valid: MLA_REFUSED if it
+ * is not. */
+MLA_TESTBED_API int mla_time_plan(const char* document, int64_t better, const char** json);
 
 typedef enum mla_array_kind {
   MLA_ARRAY_SIGNED = 0,

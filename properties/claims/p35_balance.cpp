@@ -1,7 +1,11 @@
 // P35: no slot gets more than its share: the payload that planner v1.2 promises, and the tail that
 // a last piece may absorb (aiter.md 3.2). The same on a device with more slots than any product has
-// compute units today.
+// compute units today. And no plan beats the proven bound on its busiest slot, which would show
+// that a work is lost or the bound is wrong.
+#include <algorithm>
+
 #include "core/say.hpp"
+#include "core/time/makespan_bound.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support/support.hpp"
 
@@ -12,6 +16,7 @@ struct Share {
   std::int64_t overhead = 0;  // blocks that every work costs
   std::int64_t payload = 0;   // blocks of a slot, overheads included
   std::int64_t tail = 0;      // blocks that a work may absorb beyond it
+  std::int64_t least = 0;     // blocks that the busiest slot of any plan has, overheads included
 };
 
 // From the lengths of the batch and the case's own split budget, not from what the planner was
@@ -22,16 +27,25 @@ Share fair_share(const Case& c, const Batch& batch, const ResolvedShape& shape) 
   const auto requests = kernel_requests(batch, shape);
   const std::int64_t fold = shape.plan.fold_ratio;
   std::int64_t demand = 0;
+  timing::MakespanQuery query{.slots = shape.plan.slots.count(), .piece_cost = share.overhead};
   for (const KernelRequest& r : requests) {
     const std::int64_t pages = ceil_div(r.kv_len, shape.page_size);
     demand += (ceil_div(pages, c.decode().granularity) + share.overhead) *
               shape.plan.tiles(r.qo_len) * fold;
+    // Each tile has a row that sees what the request's first row sees, or more.
+    const std::int64_t seen = r.kv_len - r.qo_len + 1;
+    const std::int64_t tile_rows = std::max<std::int64_t>(1, shape.plan.tile_rows(r.qo_len));
+    if (r.qo_len > 0 && seen > 0)
+      query.tile_blocks.insert(query.tile_blocks.end(),
+                               static_cast<std::size_t>(ceil_div(r.qo_len, tile_rows) * fold),
+                               seen / (c.decode().granularity * shape.page_size));
   }
   const std::int64_t slots = shape.plan.slots.count();
   const auto planned = static_cast<std::int64_t>(requests.size()) * fold;
   const std::int64_t budget =
       c.decode().max_split < 0 ? slots : std::min(slots, c.decode().max_split * planned);
   share.payload = ceil_div(demand, budget) + share.overhead;
+  share.least = timing::makespan_bound(query);
   share.tail = ceil_div(ceil_div(shape.max_qo_len, shape.page_size), c.decode().granularity);
   return share;
 }
@@ -51,6 +65,7 @@ Outcome check_shares(Subject& subject) {
     return skipped("the share is that of planner v1.2");
   const Share share = fair_share(subject.spec(), *subject.batch(), metadata->shape);
   const plan::Plan& plan = *metadata->plan;
+  std::int64_t busiest = 0;
   for (std::int64_t slot = 0; slot + 1 < plan.work_indptr.size(); ++slot) {
     std::int64_t blocks = 0;
     for (std::int64_t w = plan.work_indptr.at(slot); w < plan.work_indptr.at(slot + 1); ++w) {
@@ -58,10 +73,16 @@ Outcome check_shares(Subject& subject) {
       blocks += ceil_div(item.kv_end - item.kv_begin, subject.spec().decode().granularity) +
                 share.overhead;
     }
+    busiest = std::max(busiest, blocks);
     if (blocks > share.payload + share.tail)
       return failed(say("slot ", slot, " gets ", blocks, " blocks, its share is ", share.payload,
                         " and a tail of ", share.tail));
   }
+  if (busiest < share.least)
+    return failed(say("the busiest slot gets ", busiest,
+                      " blocks, and no plan of these requests has "
+                      "less than ",
+                      share.least));
   return passed();
 }
 
@@ -77,8 +98,10 @@ Outcome decode_balance(Subject& subject) {
 
 }  // namespace
 
-constexpr Property kP35{"P35", "balance",
-                        "No slot gets more than the planner's payload and one tail.",
-                        by_kind<decode_balance, nullptr, nullptr>};
+constexpr Property kP35{
+    "P35", "balance",
+    "No slot gets more than the planner's payload and one tail, and the busiest no "
+    "less than the proven bound.",
+    by_kind<decode_balance, nullptr, nullptr>};
 
 }  // namespace mla::prop

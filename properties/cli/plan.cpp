@@ -55,7 +55,7 @@ Result<dump::Bundle> bundle_for(const PlanOptions& o, const Case& c,
     return Error{ErrorCode::unsupported, say("--bundle writes decode steps, not a step of kind ",
                                              name(c.kind()), "; --json prints its plan")};
   const auto backend = cpu::make_cpu_backend();
-  return o.tensors ? app::capture_case(c, *backend)
+  return o.tensors ? app::capture_case(c, *backend, prop::Interposer::none())
                    : Result<dump::Bundle>(dump::bundle_of(documents[0]));
 }
 

@@ -55,12 +55,15 @@ std::vector<Picture> pictures_of(const DrawnPlan& plan, const std::string& name)
   return out;
 }
 
-std::string costs_html(const Comparison& c) {
+std::string costs_html(const Comparison& c, const DrawnPlan& first, const DrawnPlan& second) {
   std::string out = "<table>\n<tr><th></th><th>A</th><th>B</th><th>change</th></tr>\n";
   for (const CostRow& r : cost_rows(c))
     out += "<tr><th>" + escape(r.what) + "</th><td>" + escape(r.first) + "</td><td>" +
            escape(r.second) + "</td><td>" + escape(r.change) + "</td></tr>\n";
-  return out + "</table>\n<p class=\"notes\">" + escape(unit_line(c)) + "</p>\n";
+  out += "</table>\n<p class=\"notes\">" + escape(unit_line(c)) + "</p>\n";
+  for (const std::string& line : predicted_lines(first, second))
+    out += "<p class=\"notes\">" + escape(line) + "</p>\n";
+  return out;
 }
 
 std::string lists_html(const Comparison& c, const DrawnPlan& first, const DrawnPlan& second) {
@@ -91,7 +94,7 @@ std::string comparison_page(const Comparison& c, const DrawnPlan& first, const D
   sections.push_back({.heading = "",
                       .html = facts_html({{"A", first.title}, {"B", second.title}}) + "<p>" +
                               escape(verdict_line(c)) + "</p>\n" + complaints(first, "A") +
-                              complaints(second, "B") + costs_html(c) +
+                              complaints(second, "B") + costs_html(c, first, second) +
                               lists_html(c, first, second),
                       .pictures = {}});
   if (!c.identical())

@@ -26,6 +26,8 @@ std::vector<DifferenceList> difference_lists(const Comparison& c, const DrawnPla
 // The whole in a line, and the units of the table.
 std::string verdict_line(const Comparison& c);
 std::string unit_line(const Comparison& c);
+// The predicted time of each that has one.
+std::vector<std::string> predicted_lines(const DrawnPlan& first, const DrawnPlan& second);
 std::string work_line(const DrawnPlan& plan, std::int64_t index);
 
 }  // namespace mla::show

@@ -146,6 +146,13 @@ std::string unit_line(const Comparison& c) {
          "float32 rows and LSE, written once and read once.";
 }
 
+std::vector<std::string> predicted_lines(const DrawnPlan& first, const DrawnPlan& second) {
+  std::vector<std::string> out;
+  if (!first.predicted.empty()) out.push_back("A: " + first.predicted);
+  if (!second.predicted.empty()) out.push_back("B: " + second.predicted);
+  return out;
+}
+
 std::string comparison_text(const Comparison& c, const DrawnPlan& first, const DrawnPlan& second) {
   std::string out =
       "A  " + first.title + "\nB  " + second.title + "\n\n" + verdict_line(c) + "\n\n";
@@ -155,6 +162,7 @@ std::string comparison_text(const Comparison& c, const DrawnPlan& first, const D
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   out += "\n" + unit_line(c) + "\n";
+  for (const std::string& line : predicted_lines(first, second)) out += line + "\n";
   for (const DifferenceList& list : difference_lists(c, first, second)) {
     if (list.lines.empty()) continue;
     out += "\n" + list.title + "\n";
@@ -182,6 +190,8 @@ std::string comparison_json(const Comparison& c, const DrawnPlan& first, const D
                     {"batches_differ", c.batches},
                     {"pages_a_block", c.granularity},
                     {"blocks_a_work", c.overhead},
+                    {"predicted_a", first.predicted},
+                    {"predicted_b", second.predicted},
                     {"cost_a", cost_json(c.cost[0])},
                     {"cost_b", cost_json(c.cost[1])},
                     {"works_on_the_same_slot", c.same},

@@ -60,6 +60,7 @@ struct Share {
 struct DrawnPlan {
   std::string title;  // a case line, or the name of a dump; foreign text
   std::vector<std::pair<std::string, std::string>> facts;
+  std::string predicted;  // its time, in words; empty: nothing is said of it
   std::vector<Finding> findings;
 
   std::vector<plan::PlanningRequest> requests;

@@ -186,6 +186,28 @@ def grouped(
     return out
 
 
+def held_out(family: Family, rest: Sequence[Point]) -> dict[str, float]:
+    """A fit without some points: a source that is gone gets the mean launch of the others."""
+    c = fit(family, rest)
+    kept = {p.source for p in rest} - {"30"}
+    launches = [c[f"launch{s}"] for s in kept]
+    gone = [s for s in family.sources if s not in kept and s != "30"]
+    return c | {f"launch{s}": float(np.mean(launches)) for s in gone}
+
+
+def left_out(family: Family, points: Sequence[Point], part: Callable[[Point], int]) -> str:
+    """Errors of all points, each by a fit without those that share its part."""
+    errors = []
+    for value in {part(p) for p in points}:
+        rest = [p for p in points if part(p) != value]
+        c = held_out(family, rest)
+        errors += [abs(total(c, family, p) / p.us - 1) for p in points if part(p) == value]
+    return (
+        f"{len(errors):5} points  median {np.median(errors):6.1%}  p90 "
+        f"{np.quantile(errors, 0.9):6.1%}  worst {max(errors):6.1%}"
+    )
+
+
 def rank_report(c: dict[str, float], family: Family, points: Sequence[Point]) -> None:
     """Order of split counts, where the slowest takes 1.2 times as long as the fastest."""
     shapes = grouped(points, lambda p: (p.heads, p.rows, p.batch, p.ctx, p.source)).values()
@@ -217,15 +239,14 @@ def report(family: Family, points: Sequence[Point]) -> None:
         print(f"    {label:20}", spread(c, family, some))
     for shape, some in sorted(grouped(points, lambda p: (p.heads, p.rows)).items(), key=str):
         rest = [p for p in points if (p.heads, p.rows) != shape]
-        if {p.source for p in some} <= {p.source for p in rest}:
+        if rest:
             left = f"without {shape[0]} x {shape[1]}"
-            print(f"    {left:20}", spread(fit(family, rest), family, some))
+            print(f"    {left:20}", spread(held_out(family, rest), family, some))
     for source in family.sources if len(family.sources) > 1 else ():
         some, rest = ([p for p in points if (p.source == source) == own] for own in (True, False))
-        other = fit(family, rest)
-        launches = [other[f"launch{s}"] for s in family.sources if s not in (source, "30")]
-        other[f"launch{source}"] = float(np.mean(launches))
-        print(f"    without source {source:5}", spread(other, family, some))
+        print(f"    without source {source:5}", spread(held_out(family, rest), family, some))
+    for label, part in (("requests", lambda p: p.batch), ("keys", lambda p: p.ctx)):
+        print(f"    one number of {label} at a time left out", left_out(family, points, part))
     rank_report(c, family, points)
     errors = np.abs([p.predicted_us / p.us - 1 for p in points])
     print(

@@ -20,7 +20,7 @@ constexpr std::int64_t kMaxSplits = 65536;
 // Keys that no planner reads.
 constexpr std::string_view kOtherKeys[] = {
     // What we write with a plan.
-    "name", "format", "note", "decisions", "buffer_sizes", "work_indptr", "work_info",
+    "name", "format", "note", "decisions", "predicted", "buffer_sizes", "work_indptr", "work_info",
     "reduce_indptr", "reduce_final_map", "reduce_partial_map", "overruns",
     // The cache (check/lists.hpp), and what a replay reads (replay/step.hpp).
     "kv_indices", "num_pages", "prefix_caching", "q", "kv_cache", "kv_cache_pages", "out", "lse",

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         prefill_sizes,
     )
     from .poison import POISON_BF16, POISON_F32, poisoned
+    from .predicting import Prediction, predict
 
 # Imported when they are first used: numpy alone takes longer to import than anything here.
 _MODULES: dict[str, tuple[str, ...]] = {
@@ -95,6 +96,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "prefill_sizes",
     ),
     "poison": ("POISON_BF16", "POISON_F32", "poisoned",),
+    "predicting": ("Prediction", "predict",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 _SUBMODULES = {"kernels": "kernels", "capture": "mla_capture"}
@@ -132,6 +134,7 @@ __all__ = [
     "POISON_BF16",
     "POISON_F32",
     "PlanBuffers",
+    "Prediction",
     "PropertyResult",
     "Reference",
     "RefusedError",
@@ -157,6 +160,7 @@ __all__ = [
     "plan_decode",
     "plan_prefill",
     "poisoned",
+    "predict",
     "prefill_sizes",
     "reference",
     "run",

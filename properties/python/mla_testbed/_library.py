@@ -125,6 +125,8 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "mla_case_draw": [ctypes.c_uint64, ctypes.c_int64, ctypes.c_int64, _TEXT],
     "mla_case_simpler": [ctypes.c_char_p, _TEXT],
     "mla_case_plan": [ctypes.c_char_p, ctypes.c_int64, _TEXT],
+    "mla_case_time": [ctypes.c_char_p, ctypes.c_int64, _TEXT],
+    "mla_time_plan": [ctypes.c_char_p, ctypes.c_int64, _TEXT],
     "mla_case_judge": [ctypes.c_char_p] * 6 + [_TEXT],
     "mla_check_plan": [ctypes.c_char_p, _TEXT],
     "mla_check_bundle": [ctypes.c_char_p, _pointer(_structs.Array), ctypes.c_int64, _TEXT],

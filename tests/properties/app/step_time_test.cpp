@@ -16,7 +16,7 @@ using mla::app::time_step;
 StepTime timed(const std::string& line, bool others = false) {
   const auto c = mla::parse_case(line);
   REQUIRE(c.ok());
-  auto time = time_step(*c, others);
+  auto time = time_step(*c, {.others = others, .faster = false});
   INFO((time.ok() ? std::string() : time.error().message));
   REQUIRE(time.ok());
   return *std::move(time);
@@ -45,14 +45,14 @@ TEST_CASE("No plan of AITER's planner beats the bound, and no time the roofline"
     RC_LOG() << line;
     const auto c = mla::parse_case(line);
     RC_ASSERT(c.ok());
-    const auto time = time_step(*c, false);
-    if (!time || !time->step.predicted || !time->stage1_bound_us) return;
+    const auto time = time_step(*c, {});
+    if (!time || !time->step.predicted || !time->step.stage1_bound_us) return;
     ++predicted;
     const mla::timing::Prediction& p = *time->step.predicted;
-    RC_ASSERT(p.stage1_us + p.imbalance_us >= *time->stage1_bound_us);
+    RC_ASSERT(p.stage1_us + p.imbalance_us >= *time->step.stage1_bound_us);
     RC_ASSERT(p.total_us() >= p.roofline_us);
     RC_ASSERT(p.imbalance_us >= 0);
-    RC_ASSERT(*time->stage1_bound_us > 0);
+    RC_ASSERT(*time->step.stage1_bound_us > 0);
   });
   CHECK(held);
   CHECK(predicted >= 90);
@@ -82,7 +82,7 @@ TEST_CASE("A step of another kind, and a sequence, have no time") {
   for (const auto& [line, why] :
        {std::pair("mla1:1q8s8;kind=fa", "time predicts decode steps, not a step of kind fa"),
         std::pair("mla1:1q1s8+1q1s9", "time predicts one step, not a sequence of 2")}) {
-    const auto time = time_step(*mla::parse_case(line), false);
+    const auto time = time_step(*mla::parse_case(line), {});
     REQUIRE(!time.ok());
     CHECK(time.error().message == why);
     CHECK(time.error().code == mla::ErrorCode::unsupported);

@@ -207,6 +207,16 @@ static void test_cases(void) {
   strcpy(plan, text);
   CHECK(mla_check_plan(plan, &text) == MLA_OK);
   CHECK(strstr(text, "\"violations\":[]") != NULL);
+  CHECK(mla_time_plan(plan, 0, &text) == MLA_OK); /* of 4 compute units */
+  CHECK(strstr(text, "\"none\":\"outside of the fitted range: ") != NULL);
+  CHECK(mla_case_time("mla1:9q1s5k_1q1s60k;arch=gfx950;dtype=fp8/fp8", 1, &text) == MLA_OK);
+  CHECK(strstr(text, "\"predicted\":{\"total_us\":") != NULL);
+  CHECK(strstr(text, "\"predicted_better\":{\"total_us\":") != NULL);
+  CHECK(strstr(text, "\"better_plan\":{\"buffer_sizes\":") != NULL);
+  CHECK(mla_case_time("mla1:1q1s5", 2, &text) == MLA_USAGE);
+  CHECK(strstr(mla_last_error(), "better") != NULL);
+  CHECK(mla_case_time(NULL, 0, &text) == MLA_USAGE);
+  CHECK(mla_time_plan(NULL, 0, &text) == MLA_USAGE);
   const int64_t shape[3] = {2, 16, 576}; /* the batch has one row */
   static uint16_t q[2 * 16 * 576];
   mla_array array = {"q", MLA_ARRAY_UNSIGNED, 2, 3, shape, q};

@@ -211,6 +211,8 @@ int main(int argc, char** argv) {
   const char* text = nullptr;
   if (mla_case_plan("mla1:2q2s90_1q1s30;cu=4", 0, &text) != MLA_OK) return 1;
   const std::string honest = text;
+  if (mla_case_plan("mla1:3q2s90_1q2s3k;arch=gfx950;dtype=fp8/fp8", 0, &text) != MLA_OK) return 1;
+  const std::string timed = text;
   for (long i = 0; i < calls; ++i) {
     Call call;
     for (std::int64_t n = below(random, 3); n >= 0; --n) spoil(call, random);
@@ -221,6 +223,7 @@ int main(int argc, char** argv) {
     ++seen[mla_plan_prefill(&call.prefill, &call.lists[0], &call.lists[1], &call.lists[2],
                             &call.buffers)];
     if (i % 8 == 0) ++seen[mla_check_plan(spoiled_document(honest, random).c_str(), &text)];
+    if (i % 32 == 0) ++seen[mla_time_plan(spoiled_document(timed, random).c_str(), 1, &text)];
   }
   bool good = seen[MLA_OK] > 0 && seen[MLA_BAD_TENSOR] > 0 && seen[MLA_USAGE] > 0;
   for (const auto& [status, count] : seen) {

@@ -16,11 +16,17 @@ from documented import ROOT
 from documents_test import CASE
 
 IMAGES = ROOT / "docs/images"
+SWEEP = ["time", "mla1:1q1s1k;arch=gfx950;dtype=fp8/fp8", "--sweep"]
 DEFECT = ["replay", "mla1:2q4s40;heads=8", "--property", "P12", "--plant", "SEED-qo-arange"]
 
 
 def shown(testbed, what):
     return subprocess.run([testbed, "show", what, "--svg", "-"], capture_output=True, check=True,
+                          cwd=ROOT).stdout.decode()
+
+
+def swept(testbed):
+    return subprocess.run([testbed, *SWEEP, "--svg", "-"], capture_output=True, check=True,
                           cwd=ROOT).stdout.decode()
 
 
@@ -41,7 +47,8 @@ def main(arguments):
     testbed = arguments[-1]
     pictures = {"plan.svg": shown(testbed, CASE),
                 "broken.svg": shown(testbed, "fixtures/bundles/word"),
-                "errors.svg": error_map(testbed)}
+                "errors.svg": error_map(testbed),
+                "times.svg": swept(testbed)}
     wrong = 0
     for name, drawn in pictures.items():
         if "--draw" in arguments:

@@ -25,7 +25,7 @@ constexpr const char* kFp8 = "mla1:2q1s20;heads=16;cu=4;dtype=fp8/fp8";
 Bundle captured(const char* line) {
   const auto c = parse_case(line);
   REQUIRE(c.ok());
-  auto bundle = app::capture_case(*c, *cpu::make_cpu_backend());
+  auto bundle = app::capture_case(*c, *cpu::make_cpu_backend(), prop::Interposer::none());
   REQUIRE(bundle.ok());
   return std::move(*bundle);
 }
