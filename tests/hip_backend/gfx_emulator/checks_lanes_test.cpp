@@ -79,12 +79,15 @@ TEST_CASE("what is read of inactive lanes is found: ds_bpermute, DPP, v_readlane
     int lane;
     const char* text;
   };
-  for (const Row& row : {Row{"shuffle_from_inactive_lanes", "shuffle_in_active_lanes", true,
-                             "ds_bpermute_b32 ", 0, " of lane 32, which is not active"},
-                         Row{"dpp_from_inactive_lanes", "dpp_in_active_lanes", true, "v_", 0,
-                             " of lane 8, which is not active"},
-                         Row{"readlane_of_nothing", "readlane_of_a_lane_that_was_written", false,
-                             "v_readlane_b32 ", 40, "nothing was written to lane 40 of v77"}}) {
+  for (const Row& row :
+       {Row{"shuffle_from_inactive_lanes", "shuffle_in_active_lanes", true, "ds_bpermute_b32 ", 0,
+            " of lane 32, which is not active"},
+        Row{"dpp_from_inactive_lanes", "dpp_in_active_lanes", true, "v_", 0,
+            " of lane 8, which is not active"},
+        Row{"readlane_of_nothing", "readlane_of_a_lane_that_was_written", false, "v_readlane_b32 ",
+            40, "nothing was written to lane 40 of v77"},
+        Row{"readlane_beside_a_written_lane", "readlane_of_a_lane_that_was_written", false,
+            "v_readlane_b32 ", 40, "nothing was written to lane 40 of v78"}}) {
     INFO(target.text() << " " << row.wrong);
     const auto found = findings_of(target, row.wrong, 64, row.input, {.lanes = true});
     REQUIRE(found.size() == 1);

@@ -78,7 +78,7 @@ TEST_CASE("A signal ends a program whose kernel spins, which says where the wave
     REQUIRE(WIFSIGNALED(ended.status));
     REQUIRE(WTERMSIG(ended.status) == number);
     REQUIRE(ended.stderr_text.starts_with(std::string(begins) + "mla-testbed: kernel '"));
-    REQUIRE(ended.stderr_text.find("was interrupted: workgroup (0,0,0) wave 0 had executed ") !=
+    REQUIRE(ended.stderr_text.find("was interrupted: workgroup (2,0,0) wave 0 had executed ") !=
             std::string::npos);
     REQUIRE(ended.stderr_text.find(" instructions and stood at ") != std::string::npos);
   }
@@ -89,7 +89,7 @@ TEST_CASE("A launch above two seconds says how far it is where that is asked for
   const Ended ended = end_of_spinning(SIGTERM, 4);
   unsetenv("MLA_TESTBED_PROGRESS");
   INFO(ended.stderr_text);
-  REQUIRE(ended.stderr_text.find(": 0 of 1 workgroups, ") != std::string::npos);
+  REQUIRE(ended.stderr_text.find(": 2 of 3 workgroups, ") != std::string::npos);
   REQUIRE(ended.stderr_text.find(" million instructions, 2 s\n") != std::string::npos);
   REQUIRE(end_of_spinning(SIGTERM, 4).stderr_text.find(" workgroups, ") == std::string::npos);
 }
@@ -100,7 +100,7 @@ TEST_CASE("A kernel that spins ends at the instruction limit, which the sentence
   unsetenv(mla::gfx::limit_variable);
   INFO(ended.stderr_text);
   REQUIRE(WIFEXITED(ended.status));
-  REQUIRE(ended.stderr_text.find("instruction-limit: workgroup (0,0,0) wave 0 ") !=
+  REQUIRE(ended.stderr_text.find("instruction-limit: workgroup (2,0,0) wave 0 ") !=
           std::string::npos);
   REQUIRE(ended.stderr_text.find(
               "the wave has executed 1000 instructions, which is the limit; "

@@ -31,7 +31,7 @@ bool platform_on_device();
 // The size of a variable of 8 words, and the error of asking for that of no variable.
 std::size_t variable_size();
 hipError_t size_of_a_stranger();
-// Launches a kernel that does not end.
+// Launches three blocks, of which the last one does not end.
 void spin();
 // Launches so many blocks of 64 threads that all are on the device at once.
 hipError_t launch_together(unsigned blocks);

@@ -69,3 +69,13 @@ KERNEL(64) readlane_of_nothing(u32* out) {
 KERNEL(64) readlane_of_a_lane_that_was_written(u32* out) {
   READ_LANE("4");
 }
+KERNEL(64) readlane_beside_a_written_lane(u32* out) {
+  u32 value;
+  asm volatile(
+      "s_mov_b64 exec, 0xff\n s_mov_b32 s77, 5\n v_writelane_b32 v78, s77, 41\n"
+      "v_readlane_b32 %0, v78, 40\n s_mov_b64 exec, -1"
+      : "=s"(value)
+      :
+      : "v78", "s77");
+  out[thread()] = value;
+}
