@@ -7,7 +7,7 @@
 #include "core/say.hpp"
 #include "properties/app/draw_dump.hpp"
 #include "properties/dump/read/dump_file.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 
 namespace mla::app {
 

@@ -11,6 +11,7 @@
 // Fails: with file and key.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -33,6 +34,10 @@ bool is_bundle(const std::string& path);
 // text that the parser of case lines complains about.
 MaybeError why_no_bundle(const std::string& text);
 Result<Bundle> read_bundle(const std::string& path);
+// The text of a file of a folder, whose name is a plain one.
+using FolderFile = std::function<Result<std::string>(const std::string&)>;
+// The bundle of a folder that need not be on a disk; `folder` stands for it in messages.
+Result<Bundle> read_folder(const std::string& folder, const FolderFile& read);
 // The bundle that the bytes of a .safetensors file are; `path` stands for it in messages.
 Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string& path);
 // Replaces a bundle that is there as a whole: if one file has no room, all stay.
