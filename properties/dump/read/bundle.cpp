@@ -8,6 +8,7 @@
 
 #include "core/io/checksum.hpp"
 #include "core/io/npy.hpp"
+#include "core/io/sha256.hpp"
 #include "core/plan/plan.hpp"
 #include "core/say.hpp"
 #include "properties/dump/read/safetensors.hpp"
@@ -19,10 +20,13 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr const char* kFormat = "mla-testbed bundle 1";
-
-std::string sum_of(std::span<const std::byte> bytes) {
-  return io::hex64(io::fnv1a64(bytes));
+// The key of the sum that an entry names, and that sum of the bytes; no key where it names none.
+// Older bundles have FNV-1a.
+std::pair<const char*, std::string> sum_of(const ordered_json& entry,
+                                           std::span<const std::byte> bytes) {
+  if (entry.contains("sha256")) return {"sha256", io::sha256(bytes)};
+  if (entry.contains("fnv1a64")) return {"fnv1a64", io::hex64(io::fnv1a64(bytes))};
+  return {nullptr, {}};
 }
 
 Error bad(const std::string& path, const std::string& why) {
@@ -45,12 +49,13 @@ Result<io::RawArray> read_array(const std::string& folder, const FolderFile& rea
   const auto text = read(file);
   if (!text) return bad(folder, "array '" + key + "': " + text.error().message);
   const auto bytes = std::as_bytes(std::span(*text));
-  if (entry.contains("fnv1a64") && entry["fnv1a64"] != sum_of(bytes))
-    return Error{ErrorCode::usage,
-                 say("the bundle '", folder, "' was changed after it was written: '", file,
-                     "' has the sum ", sum_of(bytes), ", the manifest says ",
-                     entry["fnv1a64"].dump(), "; in Python, Bundle.load('", folder,
-                     "', changed=True).save('", folder, "') gives it a new one")};
+  const auto [kind, sum] = sum_of(entry, bytes);
+  if (kind != nullptr && entry[kind] != sum)
+    return Error{
+        ErrorCode::usage,
+        say("the bundle '", folder, "' was changed after it was written: '", file, "' has ", kind,
+            " ", sum, ", the manifest says ", entry[kind].dump(), "; in Python, Bundle.load('",
+            folder, "', changed=True).save('", folder, "') gives it a new one")};
   auto array = io::read_npy(bytes);
   if (!array) return bad(folder, "'" + file + "' is " + array.error().message);
   return array;
@@ -61,8 +66,8 @@ Result<ordered_json> parse_manifest(const std::string& path, const std::string& 
   auto manifest = files::parse_ordered_json(text);
   if (!manifest) return bad(path, "its manifest " + manifest.error().message);
   if (!manifest->is_object()) return bad(path, "its manifest is not a JSON object");
-  if (manifest->value("format", ordered_json()) != kFormat)
-    return bad(path, say("its manifest is not of the format '", kFormat, "'"));
+  if (manifest->value("format", ordered_json()) != kBundleFormat)
+    return bad(path, say("its manifest is not of the format '", kBundleFormat, "'"));
   return manifest;
 }
 

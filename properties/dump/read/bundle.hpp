@@ -2,7 +2,7 @@
 // array, or one .safetensors file.
 //
 //   {"format": "mla-testbed bundle 1", "name": "...", "arch": "gfx942", "num_cu": 304, ...,
-//    "arrays": {"seqlens_qo_indptr": {"file": "qo_indptr.npy", "fnv1a64": "0123456789abcdef"}}}
+//    "arrays": {"seqlens_qo_indptr": {"file": "qo_indptr.npy", "sha256": "e3b0c442..."}}}
 //
 // A .safetensors file has the same manifest without `arrays`, as text below the key `manifest` of
 // its `__metadata__`. Scalars and arrays have the names of the planner's arguments and buffers
@@ -22,6 +22,8 @@
 #include "core/result.hpp"
 
 namespace mla::dump {
+
+inline constexpr const char* kBundleFormat = "mla-testbed bundle 1";
 
 struct Bundle {
   std::shared_ptr<const nlohmann::ordered_json> scalars;  // an object

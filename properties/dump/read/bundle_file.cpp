@@ -1,12 +1,13 @@
 // Bundles on disk.
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/io/checksum.hpp"
 #include "core/io/npy.hpp"
+#include "core/io/sha256.hpp"
 #include "core/say.hpp"
 #include "properties/dump/read/bundle.hpp"
 #include "properties/files/output_file.hpp"
@@ -23,6 +24,19 @@ constexpr std::string_view kSafetensors = ".safetensors";
 bool is_folder(const std::string& path) {
   std::error_code unreadable;
   return fs::is_directory(path, unreadable);
+}
+
+// Dumps of several steps lie one folder deeper: an error that names the first of them.
+MaybeError bundles_below(const std::string& folder) {
+  std::error_code none;
+  if (fs::exists(fs::path(folder) / "manifest.json", none)) return std::nullopt;
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    if (fs::exists(entry.path() / "manifest.json", none)) found.push_back(entry.path().string());
+  if (found.empty()) return std::nullopt;
+  return Error{ErrorCode::usage, say("'", folder, "' has no manifest.json; ", found.size(),
+                                     found.size() == 1 ? " bundle lies" : " bundles lie",
+                                     " in it: '", *std::ranges::min_element(found), "'")};
 }
 
 }  // namespace
@@ -48,10 +62,12 @@ MaybeError why_no_bundle(const std::string& text) {
 }
 
 Result<Bundle> read_bundle(const std::string& path) {
-  if (is_folder(path))
+  if (is_folder(path)) {
+    if (const MaybeError deeper = bundles_below(path)) return *deeper;
     return read_folder(path, [&path](const std::string& file) {
       return files::read_regular_file((fs::path(path) / file).string());
     });
+  }
   const auto text = files::read_regular_file(path);
   if (!text) return text.error();
   return parse_bundle(std::as_bytes(std::span(*text)), path);
@@ -68,7 +84,7 @@ MaybeError write_bundle(const Bundle& bundle, const std::string& folder) {
     files.push_back(std::move(*ready));
     return std::nullopt;
   };
-  ordered_json manifest = {{"format", kFormat}};
+  ordered_json manifest = {{"format", kBundleFormat}};
   for (const auto& [key, value] : bundle.scalars->items())
     if (key != "format") manifest[key] = value;
   for (const auto& [key, array] : bundle.arrays) {
@@ -76,7 +92,7 @@ MaybeError write_bundle(const Bundle& bundle, const std::string& folder) {
     const std::string file = key + ".npy";
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (MaybeError failed = add(file, text)) return failed;
-    manifest["arrays"][key] = {{"file", file}, {"fnv1a64", sum_of(bytes)}};
+    manifest["arrays"][key] = {{"file", file}, {"sha256", io::sha256(bytes)}};
   }
   if (MaybeError failed = add("manifest.json", manifest.dump(1) + "\n")) return failed;
   for (files::ReadyFile& file : files)
