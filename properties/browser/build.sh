@@ -3,9 +3,10 @@
 #
 #   properties/browser/build.sh FILE.html [FOLDER]     FOLDER keeps what is compiled
 #
-# Compiles core, dump, show and what answers with clang for WebAssembly: CXX_WASM (clang++-22) with
-# the packages libc++-22-dev-wasm32, libclang-rt-22-dev-wasm32, wasi-libc and lld-22 of Debian, and
-# nlohmann-json; CMAKE_CXX_COMPILER_LAUNCHER as for CMake. No threads, files or exceptions are in it. Exit: 10 where that is missing.
+# Compiles core, dump, show and what answers with a clang for WebAssembly, CXX_WASM (clang++-22), and
+# the packages lld-22, libc++-22-dev-wasm32, libclang-rt-22-dev-wasm32, wasi-libc and nlohmann-json of
+# Debian. CMAKE_CXX_COMPILER_LAUNCHER is what it is for CMake. No threads, files or exceptions are in
+# it. Exit: 10 where a part of that is missing.
 set -euo pipefail
 page=$(realpath -m "${1?build.sh needs the name of the page}")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -35,7 +36,8 @@ app=(check decode_step draw_dump fa_step list_memory plan_table prefill_step sho
 mapfile -t sources < <(
   find core -name '*.cpp' ! -name large_pages.cpp
   find properties/show -name '*.cpp'
-  find properties/dump -name '*.cpp' ! -path '*/replay/*' ! -name bundle_file.cpp ! -name open_dump.cpp
+  find properties/dump -name '*.cpp' ! -path '*/replay/*' \
+    ! -name bundle_file.cpp ! -name open_dump.cpp
   printf 'properties/files/%s.cpp\n' json_fields parse_json printable
   printf 'properties/%s.cpp\n' generate/cost step/estimate step/prefill/config
   printf 'properties/app/%s.cpp\n' "${app[@]}"
