@@ -22,7 +22,11 @@ mla_capture_packages=(python3-numpy) # what mla_capture.py dumps with
 mla_python_packages=(python3-venv python3-pip gcc) # tests of the Python package, and its C header
 # clang does not bring its sanitizers; llvm-19 has the symbolizer.
 mla_tsan_packages=(clang-19 libomp-19-dev libclang-rt-19-dev llvm-19)
-mla_nightly_packages=("${mla_tsan_packages[@]}" qemu-user) # fuzz targets, and an old processor
+# The page in the browser: clang-22 for WebAssembly, and a browser.
+mla_page_packages=(clang-22 lld-22 libc++-22-dev-wasm32 libclang-rt-22-dev-wasm32 wasi-libc)
+mla_browser_packages=("${mla_page_packages[@]}" chromium)
+# Fuzz targets, an old processor, the page.
+mla_nightly_packages=("${mla_tsan_packages[@]}" qemu-user "${mla_browser_packages[@]}")
 
 # Fedora's name of a Debian package.
 fedora_name() {

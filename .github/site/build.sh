@@ -3,6 +3,8 @@
 #
 #   .github/site/build.sh FOLDER [PYTHON]     PYTHON has what requirements.txt names
 #
+# Beside them plan.html: the page that plans, checks and draws (properties/browser/build.sh).
+#
 # A broken link or anchor, or a page that no list names, is an error. MLA_TESTBED_REPOSITORY is the
 # address of the repository: links to files outside of docs/ lead there. Exit: 1 where something is
 # broken, 10 where mkdocs or Doxygen is missing.
@@ -25,4 +27,6 @@ export NO_MKDOCS_2_WARNING=1 PYTHONPATH=$PWD/.github/site PYTHONDONTWRITEBYTECOD
   cat .github/site/Doxyfile
   echo "OUTPUT_DIRECTORY = \"$folder\""
 ) | doxygen -
+# Without a compiler for WebAssembly the site is whole but for that page.
+properties/browser/build.sh "$folder/plan.html" || [[ $? -eq 10 && ! ${CI-} ]]
 echo "site: $(find "$folder" -name '*.html' | wc -l) pages in $folder"

@@ -87,8 +87,8 @@ Plan Plan::copy_of(const PlanView& view) {
 }
 
 void Plan::bind() {
-  work_meta_data_ = {std::bit_cast<std::uint64_t>(work_indptr.data().data()),
-                     std::bit_cast<std::uint64_t>(work_info.data().data())};
+  work_meta_data_ = {reinterpret_cast<std::uintptr_t>(work_indptr.data().data()),
+                     reinterpret_cast<std::uintptr_t>(work_info.data().data())};
 }
 
 WorkItem Plan::work_at_end(std::int64_t index) const {

@@ -2,12 +2,13 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 #include "core/say.hpp"
 #include "properties/app/draw_dump.hpp"
 #include "properties/dump/read/dump_file.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 
 namespace mla::app {
 
@@ -67,6 +68,7 @@ void check_file(const std::string& path, bool draw, Checked& out) {
     }
     if (draw) draw_answer(*dump, *answer, out.sections);
     out.answers.push_back(std::move(*answer));
+    out.places.push_back(path);
   }
 }
 
@@ -84,6 +86,20 @@ std::string findings_text(const std::vector<Finding>& findings) {
   return out;
 }
 
+// Copies of one dump have one name: where a name is that of several files, each has its file's too.
+void name_apart(Checked& checked) {
+  std::map<std::string, std::set<std::string>> places;
+  for (std::size_t i = 0; i < checked.answers.size(); ++i)
+    places[checked.answers[i].name].insert(checked.places[i]);
+  for (std::size_t i = 0; i < checked.answers.size(); ++i) {
+    std::string& name = checked.answers[i].name;
+    if (places[name].size() < 2) continue;
+    const std::string apart = say(checked.places[i], ": ", name);
+    if (i < checked.sections.size()) checked.sections[i].heading = apart;
+    name = apart;
+  }
+}
+
 std::string tally_text(const Tally& t) {
   return say(t.valid, " valid, ", t.broken, " broken, ", t.not_checked, " not checked");
 }
@@ -93,6 +109,7 @@ std::string tally_text(const Tally& t) {
 Checked check_files(const std::vector<std::string>& paths, bool draw) {
   Checked checked;
   for (const std::string& path : paths) check_file(path, draw, checked);
+  name_apart(checked);
   return checked;
 }
 
@@ -120,6 +137,7 @@ std::string check_text(const std::vector<Answer>& answers) {
     }
     out += findings_text(a.findings);
     for (const std::string& note : a.notes) out += "  note: " + note + "\n";
+    if (!a.where.empty()) out += "  wrong: " + a.where + "\n";
     if (!a.culprit.empty()) out += "  at fault: " + a.culprit + ": " + a.diagnosis + "\n";
   }
   return out + tally_text(tally_of(answers)) + "\n";
@@ -137,6 +155,7 @@ std::string check_json(const std::vector<Answer>& answers) {
       plans.back()["at_fault"] = a.culprit;
       plans.back()["diagnosis"] = a.diagnosis;
     }
+    if (!a.where.empty()) plans.back()["wrong"] = a.where;
     if (!a.notes.empty()) plans.back()["notes"] = a.notes;
     if (!a.not_checked.empty()) plans.back()["reason"] = a.not_checked;
   }

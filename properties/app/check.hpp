@@ -15,9 +15,11 @@ namespace mla::app {
 
 struct Checked {
   std::vector<dump::Answer> answers;
+  std::vector<std::string> places;      // the file of each answer
   std::vector<show::Section> sections;  // of a page; empty unless drawn
   std::vector<Error> unread;            // files and plans that are none
 };
+// Answers of one name, from several files, have the file in front of it.
 Checked check_files(const std::vector<std::string>& paths, bool draw);
 
 struct Tally {

@@ -128,6 +128,7 @@ Result<show::DrawnPlan> draw_dump(const dump::Dump& dump, const dump::Answer& an
   out.facts.emplace_back("verdict", answer.findings.empty()
                                         ? "valid"
                                         : show::counted(std::ssize(answer.findings), "violation"));
+  if (!answer.where.empty()) out.facts.emplace_back("wrong", answer.where);
   if (!answer.culprit.empty())
     out.facts.emplace_back("at fault", answer.culprit + ": " + answer.diagnosis);
   for (const std::string& note : answer.notes) out.facts.emplace_back("note", note);

@@ -5,7 +5,7 @@
 
 #include "core/say.hpp"
 #include "properties/app/gfx_findings.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 
 namespace mla::app {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/say.hpp"
 #include "properties/app/event_json.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 #include "properties/show/svg.hpp"
 
 namespace mla::app {

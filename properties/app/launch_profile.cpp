@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/say.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 #include "properties/show/svg.hpp"
 
 namespace mla::app {

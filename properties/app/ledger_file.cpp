@@ -8,6 +8,7 @@
 #include "properties/app/backends.hpp"
 #include "properties/files/json_fields.hpp"
 #include "properties/files/parse_json.hpp"
+#include "properties/files/printable.hpp"
 #include "properties/files/terminal.hpp"
 
 namespace mla::app {

@@ -166,12 +166,7 @@ MaybeError check_memory(const Case& c, const Judging& judging, const MemoryLimit
 }
 
 MaybeError check_list_memory(const Case& c) {
-  const double lists = 2 * prop::estimate_of(c).lists;
-  const auto available = static_cast<double>(available_memory());
-  if (available == 0 || lists <= available) return std::nullopt;
-  return Error{ErrorCode::fault, format_case(c) + ": its lists need about " +
-                                     prop::bytes_text(lists) + " of memory; " +
-                                     prop::bytes_text(available) + " are available"};
+  return check_list_memory(c, available_limit());
 }
 
 std::string announcement(const Case& c, const Judging& judging) {

@@ -9,6 +9,7 @@
 
 #include "core/case/case.hpp"
 #include "core/result.hpp"
+#include "properties/app/list_memory.hpp"
 #include "properties/step/property.hpp"
 
 namespace mla::app {
@@ -21,11 +22,6 @@ std::int64_t available_memory(const std::string& root = {});
 // What this process has used at most, so far.
 double peak_memory();
 
-// How much memory judging may take, and who says so.
-struct MemoryLimit {
-  std::int64_t bytes = 0;  // 0: no limit is known
-  std::string source;      // "are available", "are allowed by --memory-limit"
-};
 MemoryLimit available_limit();
 
 // What a case is judged by, and up to which size it is executed.

@@ -8,7 +8,7 @@
 #include "properties/app/planned_step.hpp"
 #include "properties/app/table_text.hpp"
 #include "properties/dump/write/plan.hpp"
-#include "properties/step/prefill/run.hpp"
+#include "properties/step/prefill/config.hpp"
 
 namespace mla::app {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/say.hpp"
 #include "properties/app/record_form.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 #include "properties/fuzz/target.hpp"
 
 namespace mla::app {

@@ -6,7 +6,7 @@
 #include "core/case/case.hpp"
 #include "core/say.hpp"
 #include "properties/app/record_form.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 #include "properties/plants/origins.hpp"
 #include "properties/plants/plant.hpp"
 

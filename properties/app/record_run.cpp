@@ -9,7 +9,7 @@
 
 #include "core/say.hpp"
 #include "properties/app/record_form.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 
 namespace mla::app {
 namespace {

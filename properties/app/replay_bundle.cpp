@@ -12,7 +12,7 @@
 #include "properties/dump/read/dump.hpp"
 #include "properties/dump/replay/live_values.hpp"
 #include "properties/dump/replay/step.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 #include "properties/judge/judge.hpp"
 #include "properties/step/decode/compare.hpp"
 

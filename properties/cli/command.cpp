@@ -1,6 +1,7 @@
 #include "properties/cli/command.hpp"
 
 #include "core/say.hpp"
+#include "properties/files/printable.hpp"
 #include "properties/files/terminal.hpp"
 
 namespace mla::cli {

@@ -14,7 +14,7 @@
 #include "properties/cli/interrupt.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 #include "properties/fuzz/target.hpp"
 
 namespace mla::cli {

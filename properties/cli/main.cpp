@@ -17,6 +17,7 @@
 #include "properties/cli/footer.hpp"
 #include "properties/cli/gfx.hpp"
 #include "properties/cli/options.hpp"
+#include "properties/files/printable.hpp"
 #include "properties/files/terminal.hpp"
 
 namespace mla::cli {

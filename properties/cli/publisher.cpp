@@ -2,6 +2,7 @@
 
 #include "core/say.hpp"
 #include "properties/cli/footer.hpp"
+#include "properties/files/printable.hpp"
 #include "properties/files/terminal.hpp"
 
 namespace mla::cli {

@@ -2,16 +2,14 @@
 #include <memory>
 
 #include "core/say.hpp"
-#include "properties/app/draw_dump.hpp"
 #include "properties/app/memory.hpp"
-#include "properties/app/planned_step.hpp"
+#include "properties/app/shown_plan.hpp"
 #include "properties/cli/command.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/cli/quantity.hpp"
-#include "properties/dump/read/dump_file.hpp"
 #include "properties/files/output_file.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 #include "properties/show/comparison.hpp"
 #include "properties/show/document.hpp"
 #include "properties/show/svg.hpp"
@@ -50,41 +48,18 @@ Examples:
   mla-testbed show 'mla1:16q1s8k;heads=16' --svg plan.svg --trace plan.json
   mla-testbed show dump.json --against 'mla1:16q1s8k;heads=16' --html compared.html)";
 
-// Every plan of the text, with the pages of a case's own.
-struct Plans {
-  dump::DumpFile file;
-  std::vector<std::vector<std::int32_t>> pages;
-};
-
-Result<Plans> plans_of_case(const std::string& line) {
-  const auto c = parse_case(line);
+Result<app::ShownPlans> plans_of(const std::string& what) {
+  if (!what.starts_with("mla1")) return app::plans_of_file(what);
+  const auto c = parse_case(what);
   if (!c) return c.error();
   if (const MaybeError bad = app::check_list_memory(*c)) return *bad;
-  auto steps = app::plan_steps_of(*c, plan::Fidelity::safe);
-  if (!steps) return steps.error();
-  std::vector<std::string> documents;
-  std::vector<std::vector<std::int32_t>> pages;
-  for (app::PlannedStep& step : *steps) {
-    documents.push_back(std::move(step.document));
-    pages.push_back(std::move(step.pages));
-  }
-  auto file = dump::DumpFile::of(line, documents);
-  if (!file) return file.error();
-  return Plans{std::move(*file), std::move(pages)};
-}
-
-Result<Plans> plans_of(const std::string& what) {
-  if (what.starts_with("mla1")) return plans_of_case(what);
-  auto file = dump::DumpFile::open(what);
-  if (!file) return file.error();
-  const std::size_t count = file->size();
-  return Plans{std::move(*file), std::vector<std::vector<std::int32_t>>(count)};
+  return app::plans_of_case(*c, what);
 }
 
 Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string& step) {
-  auto plans = plans_of(what);
+  const auto plans = plans_of(what);
   if (!plans) return plans.error();
-  const auto count = static_cast<std::int64_t>(plans->file.size());
+  const std::int64_t count = plans->count();
   std::int64_t wanted = 0;
   if (!step.empty()) {
     const auto number = parse_count("--step", step);
@@ -94,22 +69,12 @@ Result<show::ComparedPlan> read_drawn(const std::string& what, const std::string
   if (wanted >= count)
     return Error{ErrorCode::usage, say("--step is ", wanted, " of ", show::counted(count, "plan"),
                                        ", counted from 0")};
-  const auto place = static_cast<std::size_t>(wanted);
-  const auto found = plans->file.read(place);
-  if (!found) return found.error();
-  const auto answer = dump::check(*found);
-  if (!answer) return plans->file.at(place, answer.error());
-  auto drawn = app::draw_dump(*found, *answer);
-  if (!drawn) return drawn.error();
-  if (drawn->pages.empty()) drawn->pages = std::move(plans->pages[place]);
-  if (count > 1)
-    drawn->facts.emplace_back("step",
-                              say(place, " of ", count, ", counted from 0; --step shows another"));
-  const auto* decode = std::get_if<dump::DecodeDump>(&found->step);
-  if (decode == nullptr) return show::ComparedPlan{.plan = std::move(*drawn), .heads = 0};
-  // Folding makes planning requests of groups of heads.
-  const std::int64_t heads = decode->planned.call.input.key.heads_per_kv_head.count() / drawn->fold;
-  return show::ComparedPlan{.plan = std::move(*drawn), .heads = heads};
+  auto shown = app::shown_plan(*plans, static_cast<std::size_t>(wanted));
+  if (!shown) return shown.error();
+  if (shown->plan && count > 1)
+    shown->plan->plan.facts.emplace_back(
+        "step", say(wanted, " of ", count, ", counted from 0; --step shows another"));
+  return std::move(shown->plan);
 }
 
 ExitCode show_comparison(const ShowOptions& o) {

@@ -86,7 +86,8 @@ td, th { padding: 2px 14px 2px 0; text-align: left; vertical-align: top; overflo
 th { font-weight: normal; color: #52606d; white-space: nowrap }
 pre { font: 12.5px/1.4 'DejaVu Sans Mono', Menlo, Consolas, monospace; background: #f4f6f8;
   padding: 8px 10px; white-space: pre-wrap; overflow-wrap: anywhere; margin: 6px 0 }
-nav { font-size: 13.5px; margin: 8px 0 } nav a { margin-right: 14px; color: #2f6fab }
+nav { display: flex; flex-wrap: wrap; font-size: 13.5px; margin: 8px 0 }
+nav a { margin-right: 14px; color: #2f6fab }
 .bad { color: #b00000 } .good { color: #2f7d32 } .open { color: #8a6100 }
 .notes, .tools, footer { color: #52606d; font-size: 13.5px }
 footer { margin: 40px 0 10px; border-top: 1px solid #cbd2d9; padding-top: 8px }

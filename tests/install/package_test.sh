@@ -40,6 +40,11 @@ judge_tree() { # <prefix>
   done
   page=$(echo "$prefix"/share/man/man1/mla-testbed.1*)
   zcat -f "$page" | diff - <("$root/properties/cli/manual.sh" "$prefix/bin/mla-testbed") || fail 'the manual is not that of the command'
+  [[ $("$prefix/bin/mla-testbed" rocm --path) == "$(realpath "$prefix")/share/mla-testbed/rocm" ]] ||
+    fail 'the stand-in for ROCm is not found'
+  for file in bin/hipcc llvm/bin/clang++ lib/libamdhip64.so include/hip/hip_runtime.h share/hipcc/main.py; do
+    [[ -s $prefix/share/mla-testbed/rocm/$file ]] || fail "there is no $file of ROCm"
+  done
   ! grep -rIlF "$build" "$prefix" || fail 'a file names the build directory'
   if [[ -n ${MLA_DEVICE_CODE-} ]]; then
     "$prefix/bin/mla-testbed" replay "$case" --backend hip --device emulated:gfx942 --property P05 |

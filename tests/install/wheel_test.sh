@@ -35,7 +35,9 @@ cp "$build"/lib/libmla_testbed.so "$tree/lib"
 cp -a "$build"/rocm/lib/libamdhip64.so* "$tree/rocm/lib"
 cmake --install "$tree" --component python --prefix "$wheel/platlib" >>"$2/wheel.txt" 2>&1 ||
   fail "the installation: $(tail "$2/wheel.txt")"
-for file in platlib/mla_testbed/lib/libmla_testbed.so platlib/mla_testbed/rocm/bin/hipcc scripts/mla-testbed \
+for file in platlib/mla_testbed/lib/libmla_testbed.so scripts/mla-testbed \
+  platlib/mla_testbed/rocm/{bin/hipcc,llvm/bin/clang++,lib/libamdhip64.so.6,lib/libamdhip64.so} \
+  platlib/mla_testbed/rocm/{include/hip/hip_runtime.h,share/hipcc/main.py,lib/cmake/hip/hip-config.cmake} \
   data/share/man/man1/mla-testbed.1 data/share/bash-completion/completions/mla-testbed \
   data/share/zsh/site-functions/_mla-testbed data/share/fish/vendor_completions.d/mla-testbed.fish; do
   [[ -s $wheel/$file ]] || fail "there is no $file"

@@ -10,7 +10,7 @@ import mla_testbed as mla
 import numpy as np
 import pytest
 from mla_testbed import _tensors, kernels, planning
-from mla_testbed.mla_bundle import fnv1a64
+from mla_testbed.mla_bundle import sha256
 from steps import make_prefill, make_step
 
 STEP: dict[str, Any] = {"seqlens_qo_indptr": [0, 4, 5], "seqlens_kv_indptr": [0, 900, 1413],
@@ -259,7 +259,7 @@ def test_a_text_with_a_nul_byte_is_refused() -> None:
     (lambda folder: (folder / "work_info.npy").write_bytes(b"x"), "work_info.npy' cannot be read"),
     (lambda folder: (folder / "work_info.npy").write_bytes(
         (folder / "work_info.npy").read_bytes()[:-1] + b"\1"),
-     r"was changed after .*\(sum [0-9a-f]{16}, the man"),
+     r"was changed after .*\(sha256 [0-9a-f]{64}, the man"),
 ])
 def test_a_damaged_bundle_is_refused_by_the_file(tmp_path: pathlib.Path, damage: Any,
                                                  why: str) -> None:
@@ -275,7 +275,7 @@ def rewritten(key: str, change: Any) -> Any:
         file = folder / f"{key}.npy"
         np.save(file, change(np.load(file)))
         manifest = json.loads((folder / "manifest.json").read_text())
-        manifest["arrays"][key]["fnv1a64"] = fnv1a64(file.read_bytes())
+        manifest["arrays"][key]["sha256"] = sha256(file.read_bytes())
         (folder / "manifest.json").write_text(json.dumps(manifest))
     return damage
 

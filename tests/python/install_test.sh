@@ -13,6 +13,19 @@ page=docs/use/python.md
 sed -n '/^## Five lines/,/^## Five minutes/s/^    //p' "$root/$page" >"$scratch/five.py"
 [[ $(wc -l <"$scratch/five.py") -eq 5 ]] || { echo "$page has no script of five lines" >&2; exit 1; }
 
+cat >"$scratch/twice.hip" <<'END'
+#include <hip/hip_runtime.h>
+__global__ void twice(int* a) { a[threadIdx.x] *= 2; }
+int main() {
+  int value = 21, *there;
+  if (hipMalloc(&there, sizeof value) != hipSuccess) return 3;
+  hipMemcpy(there, &value, sizeof value, hipMemcpyHostToDevice);
+  twice<<<1, 1>>>(there);
+  hipMemcpy(&value, there, sizeof value, hipMemcpyDeviceToHost);
+  return value;
+}
+END
+
 # judge ENVIRONMENT: what was installed there
 judge() (
   cd "$scratch"
@@ -24,6 +37,12 @@ judge() (
     [[ -s $1/share/$text ]] || { echo "there is no share/$text" >&2; exit 1; }
   done
   mla-testbed replay 'mla1:1q1s40;cu=4' --backend hip --device emulated:gfx942 --property P12
+  # The stand-in for ROCm lies in the package; the system's clang compiles for it.
+  rocm=$(mla-testbed rocm --path)
+  [[ $rocm == "$1"/lib/python*/site-packages/mla_testbed/rocm ]] || { echo "ROCm is in '$rocm'" >&2; exit 1; }
+  "$rocm/bin/hipcc" --offload-arch=gfx942 twice.hip -o twice
+  ./twice && code=0 || code=$?
+  [[ $code -eq 42 ]] || { echo "the HIP program ended with $code; expected 42" >&2; exit 1; }
   python -c 'import mla_testbed, sys; sys.exit(mla_testbed.version() not in sys.argv[1])' \
     "$(mla-testbed --version)"
 )

@@ -30,7 +30,7 @@ ORDER = [
     "hip_backend/planning", "hip_backend/assumptions", "hip_backend/aiter", "hip_backend/calls", "hip_backend",
     "properties/files", "properties/generate", "properties/dump", "properties/dump/read", "properties/dump/write",
     "properties/dump/blame", "properties/dump/check", "properties/dump/plan", "properties/dump/replay", "properties/step", "properties/claims",
-    "properties/judge", "properties/plants", "properties/fuzz", "properties/show", "properties/app",
+    "properties/judge", "properties/plants", "properties/fuzz", "properties/show", "properties/app", "properties/browser",
     "properties/cli", "properties/c_api",
 ]
 PLACE = {folder: i for i, folder in enumerate(ORDER)}

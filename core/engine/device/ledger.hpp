@@ -6,9 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "core/host_mutex.hpp"
 
 namespace mla::device {
 
@@ -37,7 +38,7 @@ class TransferLedger {
   void clear();
 
  private:
-  mutable std::mutex mutex_;
+  mutable HostMutex mutex_;
   std::vector<Transfer> entries_;
 };
 

@@ -1,6 +1,7 @@
 #include "core/engine/device/memory.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 namespace mla::device {
 

@@ -12,12 +12,12 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "core/host_mutex.hpp"
 #include "core/lifetime.hpp"
 
 namespace mla::device {
@@ -58,7 +58,7 @@ class DeviceHeap {
     std::vector<std::byte> bytes;
     bool live = true;
   };
-  mutable std::mutex mutex_;  // streams of several host threads share one heap
+  mutable HostMutex mutex_;  // streams of several host threads share one heap
   std::deque<Allocation> allocations_;
   std::vector<std::string> faults_;
 };

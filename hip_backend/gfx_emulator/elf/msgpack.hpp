@@ -1,6 +1,7 @@
 // Owns: reading the MessagePack note of a code object: maps, arrays, text and integers.
 //
-// Anything else (floats, binary, extensions) is skipped over; a truncated note is an error.
+// Anything else (floats, binary, extensions) is an empty document; a truncated note, and a map with
+// a key that is no text, is an error.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ constexpr std::array kSizes = {&plan::BufferSizes::work_indptr, &plan::BufferSiz
 // Only what the planner wrote counts: works after the last one are left over from earlier steps in
 // any buffer that is used again.
 void compare(const plan::PlanBuffer& planned, const Words& found, std::vector<Difference>& out) {
-  const std::int64_t end = std::min(planned.used(), std::ssize(found));
+  const std::int64_t end = std::min<std::int64_t>(planned.used(), std::ssize(found));
   for (std::int64_t i = 0; i < end && out.size() <= kFewWords; ++i) {
     const std::int32_t word = found[static_cast<std::size_t>(i)];
     if (planned.written(i) && word != planned.at(i))

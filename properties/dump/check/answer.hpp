@@ -33,6 +33,9 @@ struct Answer {
   std::string not_checked;
   std::vector<Finding> findings;
   std::vector<std::string> notes;  // what is no violation and worth knowing
+  // How much of the batch is wrong: "2 of 8 requests (3, 5), 2 of 19 rows, 1 of 24 works (7)".
+  // Empty without findings, and where they are about no request.
+  std::string where;
   // Whose fault the findings are, in a few words and in a sentence; empty without findings.
   std::string culprit;
   std::string diagnosis;

@@ -137,6 +137,7 @@ MaybeError check_launch(const Planning& planned, const Launch& launch, Answer& a
   answer.findings.push_back({kLaunchRule, what});
   answer.findings.insert(answer.findings.end(), as_found->findings.begin(),
                          as_found->findings.end());
+  answer.where = as_found->where;
   if (with_arguments->culprit == name(Culprit::planner))
     accuse(answer, Culprit::planner,
            "the original planner gives these buffers for what the kernel gets as well, and they "

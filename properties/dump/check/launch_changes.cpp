@@ -44,7 +44,7 @@ void compare_list(const char* key, std::span<const std::int32_t> planned, std::i
         say(key, " has ", found->size(), " entries at the launch, the planned batch has ", live));
   else
     compare(
-        planned, *found, std::min(live, std::ssize(planned)),
+        planned, *found, std::min<std::int64_t>(live, std::ssize(planned)),
         [key](std::int64_t i) { return say(key, "[", i, "]"); }, out);
 }
 

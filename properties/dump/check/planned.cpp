@@ -8,6 +8,7 @@
 #include "properties/dump/check/notes.hpp"
 #include "properties/dump/check/schedule.hpp"
 #include "properties/dump/check/steps.hpp"
+#include "properties/dump/check/where.hpp"
 
 namespace mla::dump {
 
@@ -82,7 +83,9 @@ MaybeError check_plan(const Planning& planned, const Launch* launch, Answer& ans
   if (!shape.empty()) answer.findings.push_back({kKernelRule, shape});
   const std::string mixed = mixes_requests(call, input->shape.fold_ratio);
   if (!mixed.empty()) answer.findings.push_back({kKernelRule, mixed});
-  for (const plan::Violation& v : plan::plan_check(*input))
+  const auto violations = plan::plan_check(*input);
+  answer.where = where_wrong(*input, violations);
+  for (const plan::Violation& v : violations)
     answer.findings.push_back({std::string(plan::name(v.rule)), v.what, v.work});
   if (answer.findings.empty())
     if (const std::string what = overrun(call, found); !what.empty())

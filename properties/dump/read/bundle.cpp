@@ -1,7 +1,6 @@
 #include "properties/dump/read/bundle.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -9,34 +8,29 @@
 
 #include "core/io/checksum.hpp"
 #include "core/io/npy.hpp"
+#include "core/io/sha256.hpp"
 #include "core/plan/plan.hpp"
 #include "core/say.hpp"
 #include "properties/dump/read/safetensors.hpp"
-#include "properties/files/output_file.hpp"
 #include "properties/files/parse_json.hpp"
-#include "properties/files/terminal.hpp"
 
 namespace mla::dump {
 namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
-namespace fs = std::filesystem;
 
-constexpr const char* kFormat = "mla-testbed bundle 1";
-constexpr std::string_view kSafetensors = ".safetensors";
-
-std::string sum_of(std::span<const std::byte> bytes) {
-  return io::hex64(io::fnv1a64(bytes));
+// The key of the sum that an entry names, and that sum of the bytes; no key where it names none.
+// Older bundles have FNV-1a.
+std::pair<const char*, std::string> sum_of(const ordered_json& entry,
+                                           std::span<const std::byte> bytes) {
+  if (entry.contains("sha256")) return {"sha256", io::sha256(bytes)};
+  if (entry.contains("fnv1a64")) return {"fnv1a64", io::hex64(io::fnv1a64(bytes))};
+  return {nullptr, {}};
 }
 
 Error bad(const std::string& path, const std::string& why) {
   return {ErrorCode::usage, "the bundle '" + path + "' is incomplete: " + why};
-}
-
-bool is_folder(const std::string& path) {
-  std::error_code unreadable;
-  return fs::is_directory(path, unreadable);
 }
 
 // A name that stays in its folder.
@@ -46,21 +40,22 @@ bool plain_name(const std::string& name) {
 }
 
 // One array, or why there is none.
-Result<io::RawArray> read_array(const std::string& folder, const std::string& key,
-                                const ordered_json& entry) {
+Result<io::RawArray> read_array(const std::string& folder, const FolderFile& read,
+                                const std::string& key, const ordered_json& entry) {
   if (!entry.is_object() || !entry.contains("file") || !entry["file"].is_string())
     return bad(folder, "array '" + key + "' names no file");
   const std::string file = entry["file"].get<std::string>();
   if (!plain_name(file)) return bad(folder, "array '" + key + "' names the file '" + file + "'");
-  const auto text = files::read_regular_file((fs::path(folder) / file).string());
+  const auto text = read(file);
   if (!text) return bad(folder, "array '" + key + "': " + text.error().message);
   const auto bytes = std::as_bytes(std::span(*text));
-  if (entry.contains("fnv1a64") && entry["fnv1a64"] != sum_of(bytes))
-    return Error{ErrorCode::usage,
-                 say("the bundle '", folder, "' was changed after it was written: '", file,
-                     "' has the sum ", sum_of(bytes), ", the manifest says ",
-                     entry["fnv1a64"].dump(), "; in Python, Bundle.load('", folder,
-                     "', changed=True).save('", folder, "') gives it a new one")};
+  const auto [kind, sum] = sum_of(entry, bytes);
+  if (kind != nullptr && entry[kind] != sum)
+    return Error{
+        ErrorCode::usage,
+        say("the bundle '", folder, "' was changed after it was written: '", file, "' has ", kind,
+            " ", sum, ", the manifest says ", entry[kind].dump(), "; in Python, Bundle.load('",
+            folder, "', changed=True).save('", folder, "') gives it a new one")};
   auto array = io::read_npy(bytes);
   if (!array) return bad(folder, "'" + file + "' is " + array.error().message);
   return array;
@@ -71,13 +66,15 @@ Result<ordered_json> parse_manifest(const std::string& path, const std::string& 
   auto manifest = files::parse_ordered_json(text);
   if (!manifest) return bad(path, "its manifest " + manifest.error().message);
   if (!manifest->is_object()) return bad(path, "its manifest is not a JSON object");
-  if (manifest->value("format", ordered_json()) != kFormat)
-    return bad(path, say("its manifest is not of the format '", kFormat, "'"));
+  if (manifest->value("format", ordered_json()) != kBundleFormat)
+    return bad(path, say("its manifest is not of the format '", kBundleFormat, "'"));
   return manifest;
 }
 
-Result<Bundle> read_folder(const std::string& folder) {
-  const auto text = files::read_regular_file((fs::path(folder) / "manifest.json").string());
+}  // namespace
+
+Result<Bundle> read_folder(const std::string& folder, const FolderFile& read) {
+  const auto text = read("manifest.json");
   if (!text) return bad(folder, text.error().message);
   auto manifest = parse_manifest(folder, *text);
   if (!manifest) return manifest.error();
@@ -85,35 +82,13 @@ Result<Bundle> read_folder(const std::string& folder) {
     return bad(folder, "manifest.json has no 'arrays'");
   Bundle bundle;
   for (const auto& [key, entry] : (*manifest)["arrays"].items()) {
-    auto array = read_array(folder, key, entry);
+    auto array = read_array(folder, read, key, entry);
     if (!array) return array.error();
     bundle.arrays[key] = std::move(*array);
   }
   manifest->erase("arrays");
   bundle.scalars = std::make_shared<const ordered_json>(std::move(*manifest));
   return bundle;
-}
-
-}  // namespace
-
-bool is_bundle(const std::string& path) {
-  return is_folder(path) || path.ends_with(kSafetensors);
-}
-
-MaybeError why_no_bundle(const std::string& text) {
-  std::error_code unreadable;
-  if (is_bundle(text) || text.starts_with("mla1:")) return std::nullopt;
-  if (fs::exists(text, unreadable))
-    return Error{
-        ErrorCode::usage,
-        "'" + text + "' is not a bundle: a folder with manifest.json, or a .safetensors file"};
-  if (text.find('/') != std::string::npos)
-    return Error{ErrorCode::fault, "there is no bundle '" + text + "'"};
-  if (text.find_first_of(":;") != std::string::npos) return std::nullopt;
-  return Error{ErrorCode::usage,
-               "'" + text +
-                   "' is neither a bundle nor a case: there is no such file or folder, and a case "
-                   "begins with 'mla1:'"};
 }
 
 Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string& path) {
@@ -125,49 +100,6 @@ Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string&
   if (!manifest) return manifest.error();
   return Bundle{std::make_shared<const ordered_json>(std::move(*manifest)),
                 std::move(file->arrays)};
-}
-
-Result<Bundle> read_bundle(const std::string& path) {
-  if (is_folder(path)) return read_folder(path);
-  const auto text = files::read_regular_file(path);
-  if (!text) return text.error();
-  return parse_bundle(std::as_bytes(std::span(*text)), path);
-}
-
-MaybeError write_bundle(const Bundle& bundle, const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return Error{ErrorCode::fault, "'" + folder + "': " + error.message()};
-  std::vector<files::ReadyFile> files;
-  const auto add = [&](const std::string& file, std::string_view text) -> MaybeError {
-    auto ready = files::ReadyFile::write((fs::path(folder) / file).string(), text);
-    if (!ready) return ready.error();
-    files.push_back(std::move(*ready));
-    return std::nullopt;
-  };
-  ordered_json manifest = {{"format", kFormat}};
-  for (const auto& [key, value] : bundle.scalars->items())
-    if (key != "format") manifest[key] = value;
-  for (const auto& [key, array] : bundle.arrays) {
-    const std::vector<std::byte> bytes = io::write_npy(array);
-    const std::string file = key + ".npy";
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (MaybeError failed = add(file, text)) return failed;
-    manifest["arrays"][key] = {{"file", file}, {"fnv1a64", sum_of(bytes)}};
-  }
-  if (MaybeError failed = add("manifest.json", manifest.dump(1) + "\n")) return failed;
-  for (files::ReadyFile& file : files)
-    if (MaybeError failed = file.take_name()) return failed;
-  return std::nullopt;
-}
-
-bool is_file_of_bundle(const std::string& path, const std::string& folder) {
-  std::error_code none;
-  // Of a path that begins with nothing that exists, weakly_canonical() makes no absolute one.
-  const fs::path real = fs::weakly_canonical(fs::absolute(path), none);
-  const fs::path kind = real.extension();
-  return (kind == ".json" || kind == ".npy") &&
-         real.parent_path() == fs::weakly_canonical(fs::absolute(folder), none);
 }
 
 Bundle bundle_of(const std::string& document) {

@@ -2,7 +2,7 @@
 // array, or one .safetensors file.
 //
 //   {"format": "mla-testbed bundle 1", "name": "...", "arch": "gfx942", "num_cu": 304, ...,
-//    "arrays": {"seqlens_qo_indptr": {"file": "qo_indptr.npy", "fnv1a64": "0123456789abcdef"}}}
+//    "arrays": {"seqlens_qo_indptr": {"file": "qo_indptr.npy", "sha256": "e3b0c442..."}}}
 //
 // A .safetensors file has the same manifest without `arrays`, as text below the key `manifest` of
 // its `__metadata__`. Scalars and arrays have the names of the planner's arguments and buffers
@@ -11,6 +11,7 @@
 // Fails: with file and key.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -21,6 +22,8 @@
 #include "core/result.hpp"
 
 namespace mla::dump {
+
+inline constexpr const char* kBundleFormat = "mla-testbed bundle 1";
 
 struct Bundle {
   std::shared_ptr<const nlohmann::ordered_json> scalars;  // an object
@@ -33,6 +36,10 @@ bool is_bundle(const std::string& path);
 // text that the parser of case lines complains about.
 MaybeError why_no_bundle(const std::string& text);
 Result<Bundle> read_bundle(const std::string& path);
+// The text of a file of a folder, whose name is a plain one.
+using FolderFile = std::function<Result<std::string>(const std::string&)>;
+// The bundle of a folder that need not be on a disk; `folder` stands for it in messages.
+Result<Bundle> read_folder(const std::string& folder, const FolderFile& read);
 // The bundle that the bytes of a .safetensors file are; `path` stands for it in messages.
 Result<Bundle> parse_bundle(std::span<const std::byte> bytes, const std::string& path);
 // Replaces a bundle that is there as a whole: if one file has no room, all stay.

@@ -8,7 +8,6 @@
 #include "properties/dump/read/dump.hpp"
 #include "properties/dump/read/formats.hpp"
 #include "properties/files/parse_json.hpp"
-#include "properties/files/terminal.hpp"
 
 namespace mla::dump {
 namespace {
@@ -21,10 +20,8 @@ Error in_file(Error error, const std::string& path, std::size_t place) {
   return error;
 }
 
-Result<std::vector<json>> read_objects(const std::string& path) {
-  const auto text = files::read_file(path);
-  if (!text) return text.error();
-  auto document = files::parse_json(*text);
+Result<std::vector<json>> read_objects(const std::string& path, std::string_view text) {
+  auto document = files::parse_json(text);
   if (!document) return Error{ErrorCode::usage, "'" + path + "' " + document.error().message};
   json* list = &*document;
   for (const char* key : {"cases", "steps"}) {
@@ -54,20 +51,17 @@ DumpFile::DumpFile(std::string path, std::vector<json> objects)
     : path_(std::move(path)),
       objects_(std::make_shared<const std::vector<json>>(std::move(objects))) {}
 
-Result<DumpFile> DumpFile::open(const std::string& path) {
-  if (is_bundle(path)) return open_bundle(path);
-  auto objects = read_objects(path);
+Result<DumpFile> DumpFile::of_text(const std::string& path, std::string_view text) {
+  auto objects = read_objects(path, text);
   if (!objects) return objects.error();
   return DumpFile(path, std::move(*objects));
 }
 
-Result<DumpFile> DumpFile::open_bundle(const std::string& path) {
-  auto bundle = read_bundle(path);
-  if (!bundle) return bundle.error();
-  auto object = document_of(*bundle);
+Result<DumpFile> DumpFile::of_bundle(const std::string& path, Bundle bundle) {
+  auto object = document_of(bundle);
   if (!object) return in_file(object.error(), path, 0);
   DumpFile file(path, {std::move(*object)});
-  file.arrays_ = std::make_shared<const Arrays>(std::move(bundle->arrays));
+  file.arrays_ = std::make_shared<const Arrays>(std::move(bundle.arrays));
   return file;
 }
 

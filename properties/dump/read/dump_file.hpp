@@ -9,15 +9,20 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "properties/dump/dump.hpp"
+#include "properties/dump/read/bundle.hpp"
 
 namespace mla::dump {
 
 class DumpFile {
  public:
   static Result<DumpFile> open(const std::string& path);  // "-" is stdin
+  // What has been read already; `path` stands for it in messages.
+  static Result<DumpFile> of_text(const std::string& path, std::string_view text);
+  static Result<DumpFile> of_bundle(const std::string& path, Bundle bundle);
   // JSON objects that are no file; `name` stands for its path.
   static Result<DumpFile> of(std::string name, const std::vector<std::string>& documents);
   [[nodiscard]] std::size_t size() const;
@@ -28,7 +33,6 @@ class DumpFile {
  private:
   using Arrays = std::map<std::string, io::RawArray>;
   DumpFile(std::string path, std::vector<nlohmann::json> objects);
-  static Result<DumpFile> open_bundle(const std::string& path);
   std::string path_;
   std::shared_ptr<const Arrays> arrays_;  // of a bundle
   std::shared_ptr<const std::vector<nlohmann::json>> objects_;

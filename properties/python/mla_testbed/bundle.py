@@ -20,7 +20,7 @@ import numpy as np
 from . import _library
 from ._tensors import refuse_mask
 from .errors import FaultError, MlaError, UsageError
-from .mla_bundle import FORMAT, fnv1a64, plain_name, write_bundle
+from .mla_bundle import FORMAT, SUMS, plain_name, write_bundle
 from .mla_capture import GLOBAL_LIST, LAUNCH_LISTS, LISTS, PREFILL_LISTS, SPLITS_LIST
 from .mla_scheduler import TOLD_LISTS
 from .planning import POISON, PlanBuffers
@@ -280,9 +280,10 @@ def _load_array(manifest: pathlib.Path, key: str, entry: Any, changed: bool) -> 
         array: np.ndarray = np.load(io.BytesIO(data), allow_pickle=False)
     except (OSError, ValueError, EOFError) as e:
         raise UsageError(f"'{path}' cannot be read: {e}") from e
-    if not changed and "fnv1a64" in entry and fnv1a64(data) != entry["fnv1a64"]:
-        raise UsageError(f"'{path}' was changed after the bundle was written (sum {fnv1a64(data)}, "
-                         f"the manifest says {entry['fnv1a64']}); Bundle.load(folder, changed=True)"
+    kind = next((name for name in SUMS if name in entry), None)
+    if not changed and kind and (found := SUMS[kind](data)) != entry[kind]:
+        raise UsageError(f"'{path}' was changed after the bundle was written ({kind} {found}, "
+                         f"the manifest says {entry[kind]}); Bundle.load(folder, changed=True)"
                          " takes it as it is, and save() writes it with a new sum")
     _check_layout(path, key, array)
     return array

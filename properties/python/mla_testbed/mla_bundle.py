@@ -5,6 +5,7 @@ Needs numpy, and torch only for tensors of it.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import json
 import math
@@ -19,11 +20,20 @@ FORMAT = "mla-testbed bundle 1"
 
 
 def fnv1a64(data: bytes) -> str:
-    """The sum that a manifest names for a file."""
+    """The sum that an older manifest names for a file."""
     value = 0xCBF29CE484222325
     for byte in data:
         value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
     return f"{value:016x}"
+
+
+def sha256(data: bytes) -> str:
+    """The sum that a manifest names for a file, as `sha256sum` prints it."""
+    return hashlib.sha256(data).hexdigest()
+
+
+#: By the key of a manifest's entry; the first one that an entry has counts.
+SUMS: dict[str, Callable[[bytes], str]] = {"sha256": sha256, "fnv1a64": fnv1a64}
 
 
 def bits(tensor: Any) -> Any:
@@ -70,7 +80,7 @@ def write_bundle(folder: str, name: str, scalars: dict[str, Any],
             with open(paths[-1] + ".new", "w+b") as data:
                 numpy.save(data, value)
                 data.seek(0)
-                manifest["arrays"][key] = {"file": file, "fnv1a64": fnv1a64(data.read())}
+                manifest["arrays"][key] = {"file": file, "sha256": sha256(data.read())}
         paths.append(os.path.join(folder, "manifest.json"))
         with open(paths[-1] + ".new", "w", encoding="utf-8") as out:
             json.dump(manifest, out, indent=1)

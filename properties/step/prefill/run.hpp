@@ -17,6 +17,7 @@
 #include "core/engine/prefill/prefill_builder.hpp"
 #include "cpu_backend/decode/reference.hpp"
 #include "properties/step/context.hpp"
+#include "properties/step/prefill/config.hpp"
 #include "properties/step/prefill/step.hpp"
 
 namespace mla::prop {
@@ -39,11 +40,6 @@ struct PrefillOptions {
 
 // The backend's kernels as the hooks leave them; empty without a prefill step.
 prefill::Kernels kernels_of(const StepContext& context);
-
-// Limits that hold all steps, and what an engine with them is configured as.
-prefill::Limits limits_of(const std::vector<Case>& steps);
-prefill::EngineConfig config_of(const Case& c, const prefill::Limits& limits,
-                                const prefill::Hooks& hooks);
 
 // Why an engine cannot build the step; nothing is executed.
 MaybeError why_not_built(const Case& c, const prefill::Hooks& hooks);

@@ -157,3 +157,27 @@ TEST_CASE("MessagePack notes are read, and truncated ones refused") {
     REQUIRE(!mla::gfx::parse_msgpack(bytes.first(size)).ok());
   }
 }
+
+TEST_CASE("a MessagePack note may lie about sizes, nest as it likes and have any key") {
+  const auto read = [](const std::vector<unsigned char>& note) {
+    return mla::gfx::parse_msgpack(std::as_bytes(std::span(note))).ok();
+  };
+  // Lists in each other: the deepest that is read, and one that would end the stack.
+  std::vector<unsigned char> nested(32, 0x91);
+  nested.push_back(0x07);
+  REQUIRE(read(nested));
+  nested.insert(nested.begin(), 0x91);
+  REQUIRE(!read(nested));
+  REQUIRE(!read(std::vector<unsigned char>(2'000'000, 0x91)));
+  // A list of 2^32-1 items, a text of as many bytes, a map with a number as its key.
+  REQUIRE(!read({0xdd, 0xff, 0xff, 0xff, 0xff, 0x01}));
+  REQUIRE(!read({0xdb, 0xff, 0xff, 0xff, 0xff, 'x'}));
+  REQUIRE(!read({0x81, 0x01, 0x02}));
+  // Floats, binary and extensions are skipped over: {"f": 0.0f, "b": two bytes, "e": one, "n": 5}
+  const std::vector<unsigned char> other = {0x84, 0xa1, 'f',  0xca, 0,   0,   0,    0,
+                                            0xa1, 'b',  0xc4, 2,    9,   9,   0xa1, 'e',
+                                            0xd4, 1,    9,    0xa1, 'n', 0x05};
+  const auto document = mla::gfx::parse_msgpack(std::as_bytes(std::span(other)));
+  REQUIRE(document.ok());
+  REQUIRE(document->number_of("n") == 5);
+}

@@ -5,7 +5,7 @@
 # Without sums and with the size given, so that a test can change bytes: copy_of NAME FOLDER
 copy_of() {
   cp -r "$root/fixtures/bundles/$1" "$2"
-  sed -i '/"fnv1a64"/d; s/\("file": "[^"]*"\),$/\1/' "$2/manifest.json"
+  sed -i '/"fnv1a64"/d; /"sha256"/d; s/\("file": "[^"]*"\),$/\1/' "$2/manifest.json"
 }
 # Writes bytes at an offset after the 128 bytes of an .npy header: patch FILE OFFSET BYTES
 patch() { printf "$3" | dd of="$1" bs=1 seek=$((128 + $2)) conv=notrunc status=none; }
@@ -307,3 +307,28 @@ sed -E 's/"(seqlens_qo_indptr|seqlens_kv_indptr)":\[[^]]*\]/"\1":[0,100000000]/g
 try check "$scratch/open.json"
 expect_exit 2
 expect_err "key 'seqlens_qo_indptr' ends in 100000000: expected at most 4194304 query rows"
+
+# Copies of one bundle are told apart; a folder of bundles names them.
+mkdir "$scratch/steps"
+cp -r "$root/fixtures/bundles/rows" "$scratch/steps/step-0"
+cp -r "$root/fixtures/bundles/rows" "$scratch/steps/step-1"
+try check "$scratch/steps/step-0" "$scratch/steps/step-1" "$root/fixtures/bundles/sound"
+expect_exit 1
+expect_out "^$scratch/steps/step-0: BUG-006: planned for one row.*: 6 violations$"
+expect_out "^$scratch/steps/step-1: BUG-006"
+expect_no_out 'bundles/sound: '
+try check "$scratch/steps"
+expect_exit 2
+expect_err "'$scratch/steps' has no manifest.json; 2 bundles lie in it: '$scratch/steps/step-0'"
+
+# Older bundles have FNV-1a, newer ones the sum that sha256sum prints.
+"$testbed" plan 'mla1:1q1s9;cu=4' --bundle "$scratch/summed" >/dev/null
+sum=$(sha256sum <"$scratch/summed/work_indptr.npy")
+grep -q "\"sha256\": \"${sum%% *}\"" "$scratch/summed/manifest.json" || fail 'the manifest has another sum than sha256sum'
+for changed in "$scratch/summed/work_indptr.npy" "$scratch/steps/step-0/work_indptr.npy"; do
+  printf x >>"$changed"
+  try check "$(dirname "$changed")"
+  expect_exit 2
+  expect_err 'was changed after it was written'
+done
+expect_err "has fnv1a64 .*, the manifest says"

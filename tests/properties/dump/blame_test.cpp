@@ -376,3 +376,19 @@ TEST_CASE("diagnosis: heads that a kernel takes are named before heads that none
   CHECK(checked(captured(call, asked)).diagnosis ==
         "it is the plan of 16 heads, the kernel gets 64");
 }
+TEST_CASE("a broken plan says how many requests, rows and works are wrong", "[cli][check]") {
+  const Json call = call_of(2, 16, "bf16");
+  Json step = captured(call, call);
+  CHECK(checked(step).where.empty());
+  // One word of one work: the end of its keys. The next one begins where it does not end.
+  Json damaged = step;
+  const std::int64_t end = damaged["work_info"][5].get<std::int64_t>();
+  damaged["work_info"][5] = end - 16;
+  CHECK(checked(damaged).where == "1 of 2 requests (0), 2 of 4 rows, 2 of 4 works (0, 1)");
+  // A plan of one row a request: no work has the others.
+  CHECK(
+      checked(captured(call, call_of(1, 16, "bf16"))).where.starts_with("2 of 2 requests (0, 1)"));
+  // What is about no request says nothing.
+  step["work_indptr"][0] = 1;
+  CHECK(checked(step).where.empty());
+}

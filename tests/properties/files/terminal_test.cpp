@@ -1,5 +1,6 @@
 // Claims about text for a terminal: foreign strings cannot move its cursor or fake a line.
 #include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 
 #include "tests/catch.hpp"
 
