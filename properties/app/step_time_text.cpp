@@ -4,7 +4,7 @@
 #include "core/say.hpp"
 #include "properties/app/step_time.hpp"
 #include "properties/app/table_text.hpp"
-#include "properties/files/terminal.hpp"
+#include "properties/files/printable.hpp"
 
 namespace mla::app {
 namespace {
