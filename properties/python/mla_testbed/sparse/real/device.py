@@ -68,8 +68,7 @@ def back(tensor: torch.Tensor) -> np.ndarray:
         tensor = tensor.view(torch.uint8)
     elif tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
-    found: np.ndarray = tensor.cpu().numpy()
-    return found.copy()
+    return np.array(tensor.cpu().numpy())
 
 
 def blocks(inputs: Inputs, flat: np.ndarray, dtype: torch.dtype | None = None) -> torch.Tensor:
