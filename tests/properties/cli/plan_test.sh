@@ -128,7 +128,7 @@ expect_out ': valid$'
 printf 'x' >>"$scratch/bundle/work_info.npy"
 try check "$scratch/bundle"
 expect_exit 2
-expect_err "was changed after it was written: 'work_info.npy' has the sum .*changed=True"
+expect_err "was changed after it was written: 'work_info.npy' has sha256 .*changed=True"
 rm "$scratch/bundle/work_info.npy"
 try check "$scratch/bundle"
 expect_exit 2
