@@ -2,8 +2,9 @@
 // hip/hip_runtime.h links to it, and its `kernel<<<...>>>()` runs the embedded machine code here.
 //
 // Device addresses are host addresses. A kernel may touch what hipMalloc gave out and what the
-// caller adds to memory(); anything else is a fault. Everything is synchronous, streams have no
-// effect. Not for several threads at once.
+// caller adds to memory(); anything else is a fault. Everything is done when a call returns, unless
+// its stream is captured. Threads take turns at HIP's calls; the functions below are for one
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -264,3 +264,20 @@ TEST_CASE("a captured stream that is destroyed takes its capture with it") {
   CHECK(word.step(1, 1, nullptr) == hipSuccess);
   CHECK(word.value() == 1);
 }
+
+TEST_CASE("a graph that is launched on a captured stream becomes a part of it, as it was then") {
+  const Stream stream;
+  DeviceWord word;
+  begin(stream);
+  REQUIRE(word.step(1, 3, stream.handle) == hipSuccess);
+  const hipGraphExec_t inner = ended(stream);
+  begin(stream);
+  REQUIRE(hipGraphLaunch(inner, stream.handle) == hipSuccess);
+  REQUIRE(word.step(10, 0, stream.handle) == hipSuccess);
+  CHECK(word.value() == 0);
+  const hipGraphExec_t outer = ended(stream);
+  REQUIRE(hipGraphExecDestroy(inner) == hipSuccess);
+  REQUIRE(hipGraphLaunch(outer, nullptr) == hipSuccess);
+  CHECK(word.value() == 30);
+  REQUIRE(hipGraphExecDestroy(outer) == hipSuccess);
+}
