@@ -89,6 +89,13 @@ TEST_CASE("schedule: page ids that only the launch has are held against the bloc
   CHECK(found(launch_only).size() == 1);
 }
 
+TEST_CASE("schedule: lists are not held against it for what only a launch was told",
+          "[cli][check]") {
+  json other = step();
+  other["launch_page_size"] = 32;
+  CHECK(found(other).empty());
+}
+
 TEST_CASE("schedule: rows and keys of each request are the scheduler's", "[cli][check]") {
   json rows = step();
   rows["scheduler_query_lens"] = {1, 2};
