@@ -43,8 +43,8 @@ class EmulatedDevice final : public Device {
     static_cast<void>(memory_.release(std::bit_cast<void*>(address)));
   }
   MaybeError copy_in(Address to, std::span<const std::byte> from) override {
-    return checked(to, std::ssize(from),
-                   [&] { std::memcpy(std::bit_cast<void*>(to), from.data(), from.size()); });
+    const MaybeError bad = memory_.copy_in(to, from, options_.run.threads);
+    return bad ? error(bad->message) : bad;
   }
   MaybeError copy_out(Address from, std::span<std::byte> to) override {
     return checked(from, std::ssize(to),

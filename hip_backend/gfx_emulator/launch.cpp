@@ -1,41 +1,28 @@
 #include "hip_backend/gfx_emulator/launch.hpp"
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include <memory>
 
-#include "core/startable_threads.hpp"
 #include "hip_backend/gfx_emulator/exec/fidelity.hpp"
+#include "hip_backend/gfx_emulator/memory/host_threads.hpp"
 #include "hip_backend/gfx_emulator/run/start.hpp"
 #include "hip_backend/gfx_emulator/run/worker.hpp"
 
 namespace mla::gfx {
 namespace {
 
-int all_threads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
 void run_grid(Launch& launch, GlobalRaces* races) {
   const auto& grid = launch.request->grid;
   const auto& block = launch.request->block;
   const unsigned waves = (block[0] * block[1] * block[2] + lanes - 1) / lanes;
   const auto groups = static_cast<std::int64_t>(grid[0]) * grid[1] * grid[2];
-  const int asked = launch.request->options.threads;
-  const int threads = races != nullptr ? 1 : startable_threads(asked > 0 ? asked : all_threads());
+  const int threads = races != nullptr ? 1 : host_threads(launch.request->options.threads);
 #pragma omp parallel num_threads(threads) if (groups > 1 && threads != 1)
   {
     const std::uint32_t before = HostFloat::current();
     Worker worker(launch, waves, races);
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t n = 0; n < groups; ++n) {
-      if (launch.stopped) continue;
+      if (n > launch.last_group) continue;
       const auto index = static_cast<std::uint64_t>(n);
       worker.run(launch, {static_cast<std::uint32_t>(index % grid[0]),
                           static_cast<std::uint32_t>(index / grid[0] % grid[1]),

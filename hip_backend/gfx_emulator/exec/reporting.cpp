@@ -94,6 +94,15 @@ std::string positions(const Group& group) {
   return out;
 }
 
+// Where the next event of a workgroup stands among those of all.
+std::vector<Event>::iterator place_for(const Launch& launch, std::vector<Event>& events,
+                                       const std::array<std::uint32_t, 3>& id) {
+  const auto before = [&](std::int64_t place, const Event& e) {
+    return place < launch.place_of(e.workgroup);
+  };
+  return std::upper_bound(events.begin(), events.end(), launch.place_of(id), before);
+}
+
 }  // namespace
 
 void report_fault(Wave& w, const Inst& inst, Problem problem, int lane, std::uint64_t address,
@@ -103,11 +112,13 @@ void report_fault(Wave& w, const Inst& inst, Problem problem, int lane, std::uin
   Event event = event_of(w, inst, problem, lane, address, std::move(text));
   const std::lock_guard lock(launch.mutex);
   const std::size_t limit = std::max(1U, launch.request->options.fault_limit);
-  if (launch.report.faults.size() < limit) launch.report.faults.push_back(std::move(event));
-  if (launch.report.faults.size() >= limit) {
-    launch.stopped = true;
-    w.group->stopped = true;
-  }
+  std::vector<Event>& faults = launch.report.faults;
+  faults.insert(place_for(launch, faults, w.group->id), std::move(event));
+  if (faults.size() > limit) faults.pop_back();
+  if (faults.size() < limit) return;
+  const std::int64_t last = launch.place_of(faults.back().workgroup);
+  if (last < launch.last_group) launch.last_group = last;
+  w.group->stopped = launch.place_of(w.group->id) >= launch.last_group;
 }
 
 void report_interrupt(Group& group) {
@@ -115,7 +126,7 @@ void report_interrupt(Group& group) {
   std::string at = positions(group);
   const std::lock_guard lock(launch.mutex);
   launch.interrupted.try_emplace(group.id, std::move(at));
-  launch.stopped = true;
+  launch.last_group = -1;
 }
 
 void report_finding(Wave& w, const Inst& inst, Problem problem, int lane, std::uint64_t address,
@@ -146,17 +157,26 @@ void report_finding(Wave& w, const Inst& inst, Finding finding) {
   const std::lock_guard lock(launch.mutex);
   const bool note = problem == Problem::global_race && launch.request->options.checks.global_notes;
   auto& findings = note ? launch.report.notes : launch.report.findings;
+  // Once for an instruction, and as if the workgroups had run one after the other.
   const auto same = [&](const Event& e) { return e.problem == problem && e.pc == inst.at; };
-  if (findings.size() >= launch.request->options.finding_limit ||
-      std::any_of(findings.begin(), findings.end(), same)) {
+  const auto known = std::find_if(findings.begin(), findings.end(), same);
+  const auto place = place_for(launch, findings, w.group->id);
+  const std::size_t limit = launch.request->options.finding_limit;
+  const bool replaces = known != findings.end();
+  const bool full = !replaces && findings.size() >= limit;
+  if (known < place || (full && place == findings.end())) {
     ++launch.report.findings_dropped;
     return;
   }
-  findings.push_back(
-      event_of(w, inst, problem, finding.lane, finding.address, std::move(finding.text)));
-  findings.back().lanes = finding.lanes;
-  findings.back().cause = std::move(finding.cause);
-  findings.back().fix = std::move(finding.fix);
+  Event event = event_of(w, inst, problem, finding.lane, finding.address, std::move(finding.text));
+  event.lanes = finding.lanes;
+  event.cause = std::move(finding.cause);
+  event.fix = std::move(finding.fix);
+  const auto at = place - findings.begin();
+  if (replaces) findings.erase(known);
+  if (full) findings.pop_back();
+  if (replaces || full) ++launch.report.findings_dropped;
+  findings.insert(findings.begin() + at, std::move(event));
 }
 
 }  // namespace mla::gfx

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hip_backend/gfx_emulator/memory/host_threads.hpp"
+
 namespace mla::gfx {
 namespace {
 
@@ -21,6 +23,19 @@ std::uint64_t address_of(const void* pointer) {
 
 bool before(std::uint64_t address, const Range& range) {
   return address < range.base;
+}
+
+// The whole pages of what will be written anew: without what they hold, which would be copied
+// first, and large where the system has large ones. False: the system gave none.
+bool renew_pages(std::byte* bytes, std::size_t size) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t skipped = (page - address_of(bytes) % page) % page;
+  const std::size_t whole = (size - skipped) / page * page;
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  void* const at = bytes + skipped;
+  if (::mmap(at, whole, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED) return false;
+  static_cast<void>(::madvise(at, whole, MADV_HUGEPAGE));
+  return true;
 }
 
 }  // namespace
@@ -101,6 +116,7 @@ Result<std::span<std::byte>> Memory::allocate_with(std::size_t size, std::string
   const std::lock_guard lock(mutex_);
   const std::size_t all = size + alignment + 2 * fence;
   std::shared_ptr<std::byte> bytes = size >= large ? mapped(all, word) : nullptr;
+  const bool pages = bytes != nullptr;
   bool fill = false;  // with fresh words
   if (!bytes) {
     bytes = std::shared_ptr<std::byte>(new std::byte[all], std::default_delete<std::byte[]>());
@@ -124,8 +140,41 @@ Result<std::span<std::byte>> Memory::allocate_with(std::size_t size, std::string
   auto* const words = reinterpret_cast<std::uint32_t*>(base);
   for (std::size_t k = 0; fill && k < size / sizeof *words; ++k)
     words[k] = fresh_word(k * sizeof *words);
-  blocks_.push_back({address_of(base), std::move(bytes)});
+  blocks_.push_back({address_of(base), std::move(bytes), pages});
   return std::span(base, size);
+}
+
+MaybeError Memory::copy_in(std::uint64_t to, std::span<const std::byte> from, int threads) {
+  if (from.empty()) return std::nullopt;
+  auto* const bytes = reinterpret_cast<std::byte*>(to);
+  bool whole = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const Range* const range = find_range(*ranges_, to, from.size());
+    if (range == nullptr) {
+      return Error{
+          ErrorCode::usage,
+          "no device memory of " + std::to_string(from.size()) + " bytes at " + std::to_string(to),
+          {}};
+    }
+    const auto here = [&](const Block& block) { return block.base == range->base; };
+    const auto block = std::find_if(blocks_.begin(), blocks_.end(), here);
+    whole = from.size() >= large && block != blocks_.end() && block->mapped;
+  }
+  if (whole && !renew_pages(bytes, from.size())) {
+    return Error{
+        ErrorCode::fault,
+        "the system has no pages for " + std::to_string(from.size()) + " bytes of device memory",
+        {}};
+  }
+  const auto parts = static_cast<std::int64_t>((from.size() + chunk - 1) / chunk);
+  [[maybe_unused]] const int team = parts < 4 ? 1 : host_threads(threads);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(team) if (team > 1)
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::size_t at = static_cast<std::size_t>(part) * chunk;
+    std::memcpy(bytes + at, from.data() + at, std::min(chunk, from.size() - at));
+  }
+  return std::nullopt;
 }
 
 MaybeError Memory::release(const void* base) {

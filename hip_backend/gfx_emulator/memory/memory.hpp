@@ -37,6 +37,9 @@ class Memory {
                                                       std::uint32_t word = 0xa5a5a5a5U);
   // The same, and reads of what nothing was written to are known (Range::fresh).
   [[nodiscard]] Result<std::span<std::byte>> allocate_fresh(std::size_t size, std::string name);
+  // Copies into a range. What a large one held there costs nothing: whole pages are new, and
+  // several host threads copy (0: OpenMP's choice). Nobody else may use the bytes meanwhile.
+  [[nodiscard]] MaybeError copy_in(std::uint64_t to, std::span<const std::byte> from, int threads);
   // Forgets the range that begins here, and frees it when allocate() made it.
   [[nodiscard]] MaybeError release(const void* base);
 
@@ -49,6 +52,7 @@ class Memory {
   struct Block {
     std::uint64_t base;
     std::shared_ptr<void> owner;
+    bool mapped = false;
   };
   using Word = std::optional<std::uint32_t>;  // nothing: the fresh words
   Result<std::span<std::byte>> allocate_with(std::size_t size, std::string name, Word word);

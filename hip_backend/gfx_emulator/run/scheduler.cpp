@@ -185,7 +185,7 @@ class Turns {
       if (wave->state != WaveState::running) continue;
       any = true;
       take_turn(*wave, turn);
-      if (launches_interrupted() || group_.stopped || group_.launch->stopped ||
+      if (launches_interrupted() || group_.stopped || group_.launch->ends(group_) ||
           too_long(*wave, limit))
         return false;
     }
@@ -289,7 +289,7 @@ void run_workgroup(Group& group, const Attached& attached) {
   }
   group.float_control = HostFloat::current();
   Turns turns(group, attached);
-  while (!group.stopped && !launches_interrupted() && !group.launch->stopped) {
+  while (!group.stopped && !launches_interrupted() && !group.launch->ends(group)) {
     if (turns.round()) continue;
     if (launches_interrupted() || group.stopped || !open_barrier(group, attached)) break;
   }

@@ -1,7 +1,9 @@
 // Registered ranges: rights, overlaps, and what lies beside them.
 #include "hip_backend/gfx_emulator/memory/memory.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "tests/catch.hpp"
 
@@ -71,4 +73,37 @@ TEST_CASE("memory of any size repeats its word, and what is written to one range
     REQUIRE(find_range(*ranges, base - 1, 1) == nullptr);
     REQUIRE(find_range(*ranges, base + size, 1) == nullptr);
   }
+}
+
+TEST_CASE("a copy into a range changes its bytes and none beside them, whatever the size") {
+  Memory memory;
+  constexpr std::size_t size = 20'000'004;
+  const auto range = memory.allocate(size, "range", 0x11111111);
+  const auto other = memory.allocate(size, "other", 0x11111111);
+  REQUIRE((range.ok() && other.ok()));
+  const auto base = reinterpret_cast<std::uint64_t>(range->data());
+  for (const std::size_t from : {std::size_t{0}, std::size_t{100}, std::size_t{4097}}) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{9'000'001}, size - from}) {
+      for (const int threads : {1, 3}) {
+        INFO(from << " " << count << " " << threads);
+        std::vector<std::byte> expected(range->begin(), range->end()), bytes(count);
+        for (std::size_t k = 0; k < count; ++k)
+          bytes[k] =
+              static_cast<std::byte>(k * 7 + k / 4096 + from + static_cast<std::size_t>(threads));
+        std::copy(bytes.begin(), bytes.end(), expected.begin() + static_cast<std::ptrdiff_t>(from));
+        REQUIRE(!memory.copy_in(base + from, bytes, threads));
+        REQUIRE(std::equal(range->begin(), range->end(), expected.begin()));
+        for (std::size_t k = 1; k <= 4096; ++k) {  // the space on both sides
+          REQUIRE(range->data()[-static_cast<std::ptrdiff_t>(k)] == std::byte{0x11});
+          REQUIRE(range->data()[size + k - 1] == std::byte{0x11});
+        }
+      }
+    }
+  }
+  REQUIRE(
+      std::all_of(other->begin(), other->end(), [](std::byte b) { return b == std::byte{0x11}; }));
+  const auto refused = memory.copy_in(base + 8, std::span(*other), 1);
+  REQUIRE(refused);
+  REQUIRE(refused->message.starts_with("no device memory of 20000004 bytes at "));
+  REQUIRE(!memory.copy_in(base, {}, 1));
 }
