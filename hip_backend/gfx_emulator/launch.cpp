@@ -10,16 +10,17 @@
 namespace mla::gfx {
 namespace {
 
-void run_grid(Launch& launch, GlobalRaces* races) {
+void run_grid(Launch& launch, GlobalRaces* races, Coherence* coherence) {
   const auto& grid = launch.request->grid;
   const auto& block = launch.request->block;
   const unsigned waves = (block[0] * block[1] * block[2] + lanes - 1) / lanes;
   const auto groups = static_cast<std::int64_t>(grid[0]) * grid[1] * grid[2];
-  const int threads = races != nullptr ? 1 : host_threads(launch.request->options.threads);
+  const bool in_turn = races != nullptr || coherence != nullptr;
+  const int threads = in_turn ? 1 : host_threads(launch.request->options.threads);
 #pragma omp parallel num_threads(threads) if (groups > 1 && threads != 1)
   {
     const std::uint32_t before = HostFloat::current();
-    Worker worker(launch, waves, races);
+    Worker worker(launch, waves, races, coherence);
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t n = 0; n < groups; ++n) {
       if (n > launch.last_group) continue;
@@ -43,12 +44,15 @@ Result<LaunchReport> run(const CodeObject& object, const LaunchRequest& request,
   if (auto error = start_launch(object, request, memory, launch)) return *error;
   std::unique_ptr<GlobalRaces> races;
   if (request.options.checks.global_races) races = std::make_unique<GlobalRaces>();
+  std::unique_ptr<Coherence> coherence;
+  if (request.options.checks.coherence)
+    coherence = std::make_unique<Coherence>(object.operations());
   if (request.options.progress) {
     const auto& grid = request.grid;
     launch.progress = std::make_unique<LaunchProgress>(request.kernel,
                                                        std::uint64_t{grid[0]} * grid[1] * grid[2]);
   }
-  run_grid(launch, races.get());
+  run_grid(launch, races.get(), coherence.get());
   launch.progress.reset();
   if (!launch.interrupted.empty() && launch.report.faults.empty()) {
     std::string text = "kernel '" + request.kernel + "' was interrupted: ";

@@ -22,6 +22,7 @@ Runtime::Runtime() {
   if (checks != nullptr && *checks != '\0') {
     device.options.checks = gfx::every_check;
     device.options.checks.lanes = true;
+    device.options.checks.coherence = std::string_view(checks) == "coherence";
   }
   const auto limit = gfx::usual_instruction_limit();
   if (!limit) launched.faults.push_back(limit.error().message);

@@ -48,6 +48,7 @@ constexpr CheckWord kChecks[] = {
     {"banks", &gfx::Checks::bank_conflicts},
     {"lanes", &gfx::Checks::lanes},
     {"same-barrier", &gfx::Checks::same_barrier},
+    {"coherence", &gfx::Checks::coherence},
 };
 
 Result<gfx::Checks> read_checks(const std::string& text) {

@@ -18,6 +18,7 @@ Json cause_json(const std::optional<gfx::Cause>& cause) {
   return {{"place", cause->place},
           {"pc", hex(cause->pc)},
           {"instruction", cause->disassembly},
+          {"source", cause->source ? Json(cause->source->text()) : Json(nullptr)},
           {"workgroup", cause->workgroup},
           {"wave", cause->wave}};
 }

@@ -62,7 +62,7 @@ Outcome refuse(const mla_gfx_launch& launch) {
   }
   constexpr uint32_t known = MLA_GFX_CHECK_ALL | MLA_GFX_CHECK_BANK_CONFLICTS |
                              MLA_GFX_CHECK_DROPPED | MLA_GFX_CHECK_LANES |
-                             MLA_GFX_CHECK_SAME_BARRIER;
+                             MLA_GFX_CHECK_SAME_BARRIER | MLA_GFX_CHECK_COHERENCE;
   if ((launch.checks & ~known) != 0) {
     return usage(say("field 'checks' is ", launch.checks, "; expected a sum of MLA_GFX_CHECK_*"));
   }
@@ -80,6 +80,7 @@ Result<gfx::RunOptions> options_of(const mla_gfx_launch& launch) {
   options.checks.dropped = (launch.checks & MLA_GFX_CHECK_DROPPED) != 0;
   options.checks.lanes = (launch.checks & MLA_GFX_CHECK_LANES) != 0;
   options.checks.same_barrier = (launch.checks & MLA_GFX_CHECK_SAME_BARRIER) != 0;
+  options.checks.coherence = (launch.checks & MLA_GFX_CHECK_COHERENCE) != 0;
   options.fault_limit = std::max(1U, launch.fault_limit);
   options.instruction_limit = launch.instruction_limit;
   if (launch.instruction_limit == MLA_GFX_USUAL_LIMIT) {

@@ -103,6 +103,8 @@ enum {
                                        other than at the offset 0x80000000 that masks a lane */
   MLA_GFX_CHECK_LANES = 32,         /* shuffles and barriers that lanes are missing from */
   MLA_GFX_CHECK_SAME_BARRIER = 64,  /* waves that wait for each other at different barriers */
+  MLA_GFX_CHECK_COHERENCE = 128,    /* what another workgroup wrote, used without release and
+                                       acquire; on one thread */
   MLA_GFX_CHECK_ALL = 7             /* those that hold for every correct kernel */
 };
 

@@ -10,8 +10,8 @@ namespace mla::cli {
 void add_emulation_options(Command& command, app::EmulationChoice& choice) {
   command.add_flag("--checks{all}", choice.checks,
                    "Checks of an emulated device: waits, lds, global, uninitialised and barriers; "
-                   "or --checks=LIST of these, all, lanes, same-barrier, dropped and banks "
-                   "(docs/reference/emulator.md)");
+                   "or --checks=LIST of these, all, lanes, same-barrier, coherence, dropped and "
+                   "banks (docs/reference/emulator.md)");
   command
       .add_option("--schedule", choice.schedule,
                   "Turns of the waves on an emulated device: slice=N and order=in-turn, reverse or "

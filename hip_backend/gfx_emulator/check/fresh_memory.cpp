@@ -27,7 +27,6 @@ std::uint64_t FreshMemory::unwritten(std::uint64_t address, std::uint32_t size) 
 
 void FreshMemory::global_access(Wave& wave, const Inst& inst, const std::uint64_t* addresses,
                                 std::uint64_t active, std::uint32_t size, Intent intent) {
-  if (next_ != nullptr) next_->global_access(wave, inst, addresses, active, size, intent);
   if (intent == Intent::write) return;
   for (unsigned l = 0; l < lanes; ++l) {
     if ((active >> l & 1) == 0) continue;

@@ -14,8 +14,7 @@ namespace mla::gfx {
 
 class FreshMemory final : public GlobalWatch {
  public:
-  // `next` is told of each access too, unless it is null.
-  FreshMemory(std::span<const Range> ranges, GlobalWatch* next) : ranges_(ranges), next_(next) {}
+  explicit FreshMemory(std::span<const Range> ranges) : ranges_(ranges) {}
 
   // Whether there is anything to watch.
   [[nodiscard]] static bool any(std::span<const Range> ranges);
@@ -27,7 +26,6 @@ class FreshMemory final : public GlobalWatch {
   [[nodiscard]] std::uint64_t unwritten(std::uint64_t address, std::uint32_t size);
 
   std::span<const Range> ranges_;
-  GlobalWatch* next_;
   const Range* last_ = nullptr;
 };
 

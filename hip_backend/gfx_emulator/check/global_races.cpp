@@ -13,19 +13,6 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr std::uint8_t plain = 0, of_group = 1, of_launch = 2;
-
-std::uint8_t scope_of(const Wave& w, const Inst& inst, Intent intent) {
-  if (intent == Intent::update) return of_launch;
-  if (inst.kind == Class::smem) return plain;
-  u32 word = 0;
-  std::memcpy(&word, w.group->launch->object->image() + inst.at, sizeof word);
-  const bool buffer = inst.kind == Class::buffer;
-  const bool sc0 = (word >> (buffer ? 14 : 16) & 1) != 0;
-  const bool sc1 = (word >> (buffer ? 15 : 25) & 1) != 0;
-  return sc1 ? of_launch : sc0 ? of_group : plain;
-}
-
 u32 bytes_at(u64 address, u32 size) {
   u32 value = 0;
   std::memcpy(&value, reinterpret_cast<const void*>(address), size);
@@ -44,7 +31,7 @@ void GlobalRaces::start_group(const Group& group) {
 GlobalRaces::Packed GlobalRaces::pack(const Visit& visit) {
   const Packed at = std::min<Packed>(visit.at / 4, far_away);
   return Packed{visit.epoch} << epoch_shift | (visit.more ? more_bit : 0) |
-         Packed{visit.scope} << scope_shift | Packed{visit.wave} << wave_shift | at;
+         static_cast<Packed>(visit.scope) << scope_shift | Packed{visit.wave} << wave_shift | at;
 }
 
 GlobalRaces::Visit GlobalRaces::unpack(Packed packed) const {
@@ -55,19 +42,8 @@ GlobalRaces::Visit GlobalRaces::unpack(Packed packed) const {
           .epoch = epoch,
           .at = static_cast<u32>(packed & far_away) * 4,
           .wave = static_cast<std::uint8_t>(packed >> wave_shift & 15),
-          .scope = static_cast<std::uint8_t>(packed >> scope_shift & 3),
+          .scope = static_cast<Scope>(packed >> scope_shift & 3),
           .more = (packed & more_bit) != 0};
-}
-
-GlobalRaces::Page& GlobalRaces::page_at(u64 address) {
-  const u64 number = address / page_bytes;
-  Recent& recent = recent_[number % recent_.size()];
-  if (recent.number != number) {
-    auto& page = pages_[number];
-    if (page == nullptr) page = std::make_unique<Page>();
-    recent = {number, page.get()};
-  }
-  return *recent.page;
 }
 
 // Notes the visit of a dword of which there is nothing to say. Otherwise false, and nothing.
@@ -90,16 +66,17 @@ void GlobalRaces::global_access(Wave& w, const Inst& inst, const u64* at, u64 ma
                   .epoch = epoch_,
                   .at = inst.at,
                   .wave = static_cast<std::uint8_t>(w.number),
-                  .scope = scope_of(w, inst, intent)};
+                  .scope = scope_of(inst, intent)};
   const Packed packed = pack(now), epoch = Packed{now.epoch} << epoch_shift;
   for (unsigned l = 0; l < lanes; ++l) {
     if ((mask >> l & 1) == 0) continue;
     if (inst.kind == Class::flat && !allowed(w, at[l], size, Intent::read)) continue;
-    if (now.scope == of_launch) order(at[l] & ~u64{3}, now);
+    if (now.scope == Scope::of_launch) order(at[l] & ~u64{3}, now);
     const u64 end = at[l] + size;
     u64 address = at[l];
-    if ((address | size) % 4 == 0 && address / page_bytes == (end - 1) / page_bytes) {
-      Cell* cell = &page_at(address).dwords[address % page_bytes / 4];
+    constexpr u64 page = PagedCells<Cell>::page_bytes;
+    if ((address | size) % 4 == 0 && address / page == (end - 1) / page) {
+      Cell* cell = &dwords_.at(address);
       for (; address < end && note_settled(*cell, packed, epoch, intent); ++cell) address += 4;
     }
     if (address >= end) continue;
@@ -116,7 +93,7 @@ void GlobalRaces::visit_lane(Wave& w, const Inst& inst, Suspect spot, u64 end, c
   while (spot.address < end) {
     const u64 next = std::min(end, (spot.address & ~u64{3}) + 4);
     spot.size = static_cast<u32>(next - spot.address);
-    Cell& dword = page_at(spot.address).dwords[spot.address % page_bytes / 4];
+    Cell& dword = dwords_.at(spot.address);
     if (spot.size == 4 && dword.writer != is_split) {
       visit(w, inst, dword, spot, now, intent);
       spot.address = next;
@@ -149,12 +126,12 @@ void GlobalRaces::order(u64 address, const Visit& now) {
 
 bool GlobalRaces::race(const Visit& other, const Visit& now) const {
   if (other.group == 0) return false;
-  const std::uint8_t scope = std::min(other.scope, now.scope);
+  const Scope scope = std::min(other.scope, now.scope);
   if (other.group == now.group) {
     const bool another = other.wave != now.wave || other.more;
-    return another && other.epoch == now.epoch && scope == plain;
+    return another && other.epoch == now.epoch && scope == Scope::none;
   }
-  return scope != of_launch && !before_[now.group].contains(other.group);
+  return scope != Scope::of_launch && !before_[now.group].contains(other.group);
 }
 
 void GlobalRaces::visit(Wave& w, const Inst& inst, Cell& cell, const Suspect& spot,

@@ -12,11 +12,12 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <unordered_map>
 #include <vector>
 
+#include "hip_backend/gfx_emulator/check/access_scope.hpp"
+#include "hip_backend/gfx_emulator/check/paged_cells.hpp"
 #include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
 
@@ -37,8 +38,8 @@ class GlobalRaces final : public GlobalWatch {
     std::uint32_t epoch = 0;
     std::uint32_t at = 0;  // the instruction
     std::uint8_t wave = 0;
-    std::uint8_t scope = 0;  // 0 plain, 1 atomic in the workgroup, 2 atomic in the launch
-    bool more = false;       // of readers: several waves
+    Scope scope = Scope::none;
+    bool more = false;  // of readers: several waves
   };
   // A visit in 64 bits: epoch 32, more 1, scope 2, wave 4, and a quarter of `at` in 25. The group
   // follows from the epoch, because each group begins with a new one. 0: none.
@@ -49,10 +50,6 @@ class GlobalRaces final : public GlobalWatch {
     Packed writer = 0, reader = 0;
   };
   static constexpr Packed is_split = ~Packed{0};  // a writer; the reader is the index of the bytes
-  static constexpr std::uint64_t page_bytes = 4096;
-  struct Page {
-    std::array<Cell, page_bytes / 4> dwords;
-  };
   struct Suspect {
     std::uint64_t address = 0;
     std::uint32_t size = 0, before = 0;
@@ -63,7 +60,6 @@ class GlobalRaces final : public GlobalWatch {
 
   [[nodiscard]] static Packed pack(const Visit& visit);
   [[nodiscard]] Visit unpack(Packed packed) const;
-  Page& page_at(std::uint64_t address);
   // Whether no other access has to be looked at: never visited, or ordered before by a barrier, or
   // the same wave.
   [[nodiscard]] bool settled(Packed visit, Packed now, Packed epoch) const {
@@ -79,15 +75,10 @@ class GlobalRaces final : public GlobalWatch {
   void order(std::uint64_t address, const Visit& now);
   void report(Wave& wave, const Inst& inst, const Suspect& suspect) const;
 
-  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
-  struct Recent {
-    std::uint64_t number = ~std::uint64_t{0};
-    Page* page = nullptr;
-  };
-  std::array<Recent, 256> recent_;           // pages, by the low bits of their number
-  std::vector<std::array<Cell, 4>> bytes_;   // of dwords that were accessed in part
-  std::vector<std::uint32_t> begins_ = {0};  // the first epoch of each group
-  Packed group_begin_ = 0;                   // of the running one
+  PagedCells<Cell> dwords_;
+  std::vector<std::array<Cell, 4>> bytes_;                   // of dwords that were accessed in part
+  std::vector<std::uint32_t> begins_ = {0};                  // the first epoch of each group
+  Packed group_begin_ = 0;                                   // of the running one
   std::vector<std::array<std::uint32_t, 3>> groups_ = {{}};  // ids, by number
   std::vector<std::set<std::uint32_t>> before_ = {{}};       // groups that are ordered before one
   std::unordered_map<std::uint64_t, Visit> atomics_;         // the last one on each dword

@@ -45,13 +45,14 @@ struct Checks {
   bool barriers = true;         // waves that end or wait while others never arrive
   bool lanes = false;           // shuffles and barriers from which lanes of the wave are missing
   bool same_barrier = false;    // waves that wait for each other at different instructions
+  bool coherence = false;       // what another workgroup wrote, used without release and acquire
   bool bank_conflicts = false;  // counts them in the statistics
   // Buffer accesses past the number of records, which hardware drops, except with masked_offset:
   // that is how Triton's compiler masks a lane. Others may rely on the drop.
   bool dropped = false;
   static constexpr std::uint32_t masked_offset = 0x80000000;
   [[nodiscard]] bool any_per_instruction() const {
-    return waits || lds_races || global_races || uninitialised || lanes;
+    return waits || lds_races || global_races || uninitialised || lanes || coherence;
   }
 };
 // The checks that find mistakes of any kernel. `dropped` is not among them: to drop is the

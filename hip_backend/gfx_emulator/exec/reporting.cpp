@@ -18,7 +18,9 @@ constexpr std::uint64_t null_page = 4096;
 bool is_access(Problem problem) {
   return problem == Problem::out_of_bounds || problem == Problem::read_only ||
          problem == Problem::misaligned || problem == Problem::hidden_out_of_bounds ||
-         problem == Problem::global_race || problem == Problem::uninitialised_memory;
+         problem == Problem::global_race || problem == Problem::uninitialised_memory ||
+         problem == Problem::missing_release || problem == Problem::missing_acquire ||
+         problem == Problem::narrow_scope;
 }
 
 Event event_of(const Wave& w, const Inst& inst, Problem problem, int lane, std::uint64_t address,
@@ -142,7 +144,8 @@ Cause cause_at(const Wave& w, std::array<std::uint32_t, 3> workgroup, std::uint3
               .wave = number,
               .pc = pc,
               .place = object.place(pc),
-              .disassembly = {}};
+              .disassembly = {},
+              .source = object.source(pc)};
   const std::uint32_t index = object.index_at(pc);
   if (index != CodeObject::npos) {
     cause.disassembly = disassemble(object.operations(), object.instructions()[index]);

@@ -45,6 +45,12 @@ const char* name_of(Problem problem) {
       return "divergent-barrier";
     case Problem::hidden_out_of_bounds:
       return "hidden-out-of-bounds";
+    case Problem::missing_release:
+      return "missing-release";
+    case Problem::missing_acquire:
+      return "missing-acquire";
+    case Problem::narrow_scope:
+      return "narrow-scope";
   }
   return "unknown";
 }
@@ -82,6 +88,14 @@ std::string Event::address_text() const {
   return number;
 }
 
+std::string Cause::text() const {
+  char where[80];
+  std::snprintf(where, sizeof where, " of workgroup (%u,%u,%u) wave %u", workgroup[0], workgroup[1],
+                workgroup[2], wave);
+  const std::string line = source ? " (" + source->full_text() + ")" : "";
+  return "`" + disassembly + "` at " + place + line + where;
+}
+
 std::string Event::line() const {
   char where[160];
   std::snprintf(where, sizeof where, ": workgroup (%u,%u,%u) wave %u ", workgroup[0], workgroup[1],
@@ -98,11 +112,7 @@ std::string Event::line() const {
   if (const std::string at = address_text(); !at.empty()) out += ", address " + at;
   std::snprintf(where, sizeof where, ", pc 0x%llx", static_cast<unsigned long long>(pc));
   out += where + (": " + text);
-  if (cause) {
-    std::snprintf(where, sizeof where, " of workgroup (%u,%u,%u) wave %u", cause->workgroup[0],
-                  cause->workgroup[1], cause->workgroup[2], cause->wave);
-    out += "; the other is `" + cause->disassembly + "` at " + cause->place + where;
-  }
+  if (cause) out += "; the other is " + cause->text();
   if (!fix.empty()) out += "; missing: " + fix;
   return out;
 }

@@ -35,6 +35,9 @@ enum class Problem : std::uint8_t {
   divergent_lanes,
   inactive_lane,
   hidden_out_of_bounds,
+  missing_release,
+  missing_acquire,
+  narrow_scope,
 };
 [[nodiscard]] const char* name_of(Problem problem);
 
@@ -45,6 +48,8 @@ struct Cause {
   std::uint64_t pc = 0;     // offset in the image
   std::string place;        // "kernel+0x1c"
   std::string disassembly;  // empty where it is not known
+  std::optional<SourceLine> source;
+  [[nodiscard]] std::string text() const;
 };
 
 struct Event {

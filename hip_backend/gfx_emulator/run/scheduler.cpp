@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hip_backend/gfx_emulator/check/checker.hpp"
+#include "hip_backend/gfx_emulator/check/coherence.hpp"
 #include "hip_backend/gfx_emulator/check/global_races.hpp"
 #include "hip_backend/gfx_emulator/check/lane_watch.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
@@ -113,6 +114,7 @@ void checked_turn(Wave& w, u64 count, const Attached& attached) {
       if (watch != nullptr) watch->after(w, inst);
     }
     if (attached.races != nullptr) attached.races->after(w, inst);
+    if (attached.coherence != nullptr) attached.coherence->after(w, inst);
     if (group.recorder != nullptr) group.recorder->after(w, inst);
   }
 }
@@ -273,6 +275,7 @@ bool open_barrier(Group& group, const Attached& attached) {
   }
   if (attached.checker != nullptr) attached.checker->barrier_passed();
   if (attached.races != nullptr) attached.races->barrier_passed();
+  if (attached.coherence != nullptr) attached.coherence->barrier_passed();
   if (group.recorder != nullptr) group.recorder->barrier_passed();
   return true;
 }

@@ -10,6 +10,7 @@
 namespace mla::gfx {
 
 class Checker;
+class Coherence;
 class GlobalRaces;
 class LaneWatch;
 class LateMemory;
@@ -18,6 +19,7 @@ class LateMemory;
 struct Attached {
   Checker* checker = nullptr;
   GlobalRaces* races = nullptr;
+  Coherence* coherence = nullptr;
   LateMemory* late = nullptr;
   LaneWatch* lanes = nullptr;  // only with a checker
 };

@@ -1,13 +1,15 @@
 #include "hip_backend/gfx_emulator/run/worker.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "hip_backend/gfx_emulator/exec/assumptions.hpp"
 #include "hip_backend/gfx_emulator/run/scheduler.hpp"
 
 namespace mla::gfx {
 
-Worker::Worker(Launch& launch, unsigned waves, GlobalRaces* races) : races_(races) {
+Worker::Worker(Launch& launch, unsigned waves, GlobalRaces* races, Coherence* coherence)
+    : races_(races), coherence_(coherence) {
   waves_.reserve(waves);
   for (unsigned n = 0; n < waves; ++n) {
     waves_.push_back(std::make_unique_for_overwrite<Wave>());
@@ -45,12 +47,17 @@ void Worker::run(Launch& launch, std::array<std::uint32_t, 3> id) {
   }
   if (checks.lanes && !lanes_) lanes_ = std::make_unique<LaneWatch>(group_);
   if (checks.uninitialised && !fresh_ && FreshMemory::any(launch.ranges))
-    fresh_ = std::make_unique<FreshMemory>(launch.ranges, races_);
+    fresh_ = std::make_unique<FreshMemory>(launch.ranges);
   if (checker_) checker_->start_group();
   group_.lds_watch = checker_.get();
   group_.late = late_ != nullptr;
-  group_.global_watch = fresh_ ? static_cast<GlobalWatch*>(fresh_.get()) : races_;
+  watches_.clear();
+  for (GlobalWatch* const watch :
+       std::initializer_list<GlobalWatch*>{races_, coherence_, fresh_.get()})
+    if (watch != nullptr) watches_.add(watch);
+  group_.global_watch = watches_.empty() ? nullptr : &watches_;
   if (races_ != nullptr) races_->start_group(group_);
+  if (coherence_ != nullptr) coherence_->start_group(group_);
   group_.recorder = recorder_.get();
   if (recorder_) recorder_->start_group(group_);
   group_.watched = checker_ != nullptr || checks.bank_conflicts;
@@ -60,7 +67,7 @@ void Worker::run(Launch& launch, std::array<std::uint32_t, 3> id) {
     if (lanes_) lanes_->start_wave(*wave);
   }
   if (late_) late_->start_group(group_);
-  run_workgroup(group_, {checker_.get(), races_, late_.get(), lanes_.get()});
+  run_workgroup(group_, {checker_.get(), races_, coherence_, late_.get(), lanes_.get()});
   if (recorder_) recorder_->end_group();
   ++group_.statistics.workgroups;
   group_.statistics.waves += waves_.size();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hip_backend/gfx_emulator/check/checker.hpp"
+#include "hip_backend/gfx_emulator/check/coherence.hpp"
 #include "hip_backend/gfx_emulator/check/fresh_memory.hpp"
 #include "hip_backend/gfx_emulator/check/global_races.hpp"
 #include "hip_backend/gfx_emulator/check/lane_watch.hpp"
@@ -20,8 +21,8 @@ namespace mla::gfx {
 
 class Worker {
  public:
-  // `races` is shared by all workers; null: not asked for.
-  Worker(Launch& launch, unsigned waves, GlobalRaces* races);
+  // Those of the launch; null: not asked for.
+  Worker(Launch& launch, unsigned waves, GlobalRaces* races, Coherence* coherence);
 
   void run(Launch& launch, std::array<std::uint32_t, 3> id);
   // Under the launch's lock. Executed operations, by class for the statistics and by name for the
@@ -38,6 +39,8 @@ class Worker {
   std::unique_ptr<LaneWatch> lanes_;    // null: not asked for
   std::unique_ptr<FreshMemory> fresh_;  // null: not asked for, or no memory is fresh
   GlobalRaces* races_;
+  Coherence* coherence_;
+  GlobalWatches watches_;
   Group group_;
 };
 

@@ -10,7 +10,7 @@ TEXT, ADDRESS = ctypes.c_char_p, ctypes.c_void_p
 
 READ, READ_WRITE = 1, 3
 CHECKS = {"waits": 1, "lds_races": 2, "uninitialised": 4, "bank_conflicts": 8,
-          "dropped": 16, "lanes": 32, "same_barrier": 64}
+          "dropped": 16, "lanes": 32, "same_barrier": 64, "coherence": 128}
 ORDERS = {"round_robin": 0, "reverse": 1, "random": 2}
 
 

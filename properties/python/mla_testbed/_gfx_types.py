@@ -123,7 +123,8 @@ class Options:
         "dropped" (buffer accesses past the number of records, which hardware drops, other than at
         the offset by which Triton masks a lane: others may rely on it); "lanes" (shuffles and
         barriers from which lanes of the wave are missing); "same_barrier" (waves that wait for each
-        other at different instructions).
+        other at different instructions); "coherence" (what another workgroup wrote, used without a
+        release and an acquire; the launch then takes one thread).
     fence: 0, or how many unregistered bytes lie around each range: the launch then works on copies
         of the ranges, so that an index which is wrong by much never lands in another one.
     fault_limit: the launch ends after so many faults.

@@ -79,7 +79,8 @@ void Device::run(const std::string& kernel, const Arguments& arguments, const Sh
                             .lds_races = true,
                             .uninitialised = false,
                             .lanes = true,
-                            .same_barrier = true};
+                            .same_barrier = true,
+                            .coherence = true};
   if (const auto arrival = arrival_of_environment()) {
     checked.options.checks = {};
     checked.options.arrival = *arrival;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace mla::gfx {
 
@@ -28,6 +29,22 @@ class GlobalWatch {
   virtual ~GlobalWatch() = default;
   virtual void global_access(Wave& wave, const Inst& inst, const std::uint64_t* addresses,
                              std::uint64_t lanes, std::uint32_t size, Intent intent) = 0;
+};
+
+// Tells several.
+class GlobalWatches final : public GlobalWatch {
+ public:
+  void clear() { all_.clear(); }
+  void add(GlobalWatch* watch) { all_.push_back(watch); }
+  [[nodiscard]] bool empty() const { return all_.empty(); }
+  void global_access(Wave& wave, const Inst& inst, const std::uint64_t* addresses,
+                     std::uint64_t lanes, std::uint32_t size, Intent intent) override {
+    for (GlobalWatch* const watch : all_)
+      watch->global_access(wave, inst, addresses, lanes, size, intent);
+  }
+
+ private:
+  std::vector<GlobalWatch*> all_;
 };
 
 }  // namespace mla::gfx
