@@ -1,6 +1,7 @@
 #include "hip_backend/gfx_emulator/check/coherence.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
@@ -30,6 +31,16 @@ void Coherence::start_group(const Group& group) {
   waves_.assign(group.waves.size(), {});
   storing_ = 0;
   readings_ = 0;
+}
+
+void Coherence::end_group() {
+  std::vector<const Mistake*> left;
+  for (const auto& [address, guess] : guesses_) left.push_back(&guess);
+  std::sort(left.begin(), left.end(), [](const Mistake* a, const Mistake* b) {
+    return a->access.address < b->access.address;
+  });
+  for (const Mistake* const mistake : left) report(*mistake);
+  guesses_.clear();
 }
 
 void Coherence::barrier_passed() {
@@ -63,6 +74,7 @@ void Coherence::visit(Wave& w, const Inst& inst, const Access& access) {
   const u32 self = hand_overs_.running();
   const bool others = cell.party != 0 && cell.party != self && (cell.bytes & access.bytes) != 0;
   if (others) judge(w, inst, access, cell);
+  if (access.intent == Intent::update) guesses_.erase(access.address);
   const HandOvers::Instruction by{.at = inst.at, .wave = w.number};
   if (access.scope != Scope::none) {
     if (access.intent != Intent::write) hand_overs_.learn(access.address, by);
@@ -85,67 +97,56 @@ bool Coherence::released(const Cell& cell, HandOvers::Time time) const {
 }
 
 void Coherence::judge(Wave& w, const Inst& inst, const Access& access, const Cell& cell) {
+  Mistake mistake{.wave = &w, .inst = inst, .access = access, .cell = cell, .known = {}};
   if (access.scope != Scope::none && cell.scope != Scope::none) {
+    mistake.problem = Problem::narrow_scope;
     const Scope narrow = std::min(access.scope, cell.scope);
-    if (narrow == Scope::of_group && access.intent != Intent::write)
-      report_scope(w, inst, access, cell);
+    if (narrow == Scope::of_group && access.intent != Intent::write) report(mistake);
     return;
   }
   if (hand_overs_.is_flag(access.address)) return;
   if (access.intent == Intent::write && cell.scope != Scope::none) return;
-  const HandOvers::Known& known = hand_overs_.known(cell.party);
-  if (known.seen == 0) return;  // nothing orders the two
-  if (!released(cell, known.seen)) return report_release(w, inst, access, cell, known);
-  if (access.intent != Intent::read || access.scope == Scope::of_launch) return;
-  if (!released(cell, known.acquired)) report_acquire(w, inst, access, cell, known);
+  mistake.known = hand_overs_.known(cell.party);
+  if (mistake.known.seen == 0) return;  // nothing orders the two
+  if (released(cell, mistake.known.seen)) {
+    if (access.intent != Intent::read || access.scope == Scope::of_launch) return;
+    if (released(cell, mistake.known.acquired)) return;
+    mistake.problem = Problem::missing_acquire;
+  }
+  if (access.intent == Intent::read && cell.scope == Scope::of_launch)
+    guesses_.try_emplace(access.address, mistake);
+  else
+    report(mistake);
 }
 
-void Coherence::report_release(Wave& w, const Inst& inst, const Access& access, const Cell& cell,
-                               const HandOvers::Known& known) const {
+void Coherence::report(const Mistake& mistake) const {
+  const auto& [wave, inst, access, cell, known, problem] = mistake;
   const auto& id = hand_overs_.id(cell.party);
+  const Cause writer = cause_at(*wave, id, cell.wave, cell.at);
   const bool arrives = cell.scope == Scope::of_launch;
-  report_finding(w, inst,
-                 {.problem = Problem::missing_release,
-                  .lane = access.lane,
-                  .address = access.address,
-                  .text = say("the dword was written by ", group_text(id), ", and was not ",
-                              arrives ? "waited for" : "written back from its L2 cache",
-                              " before the atomic that tells of it, ",
-                              cause_at(w, id, known.flag.wave, known.flag.at).text()),
-                  .cause = cause_at(w, id, cell.wave, cell.at),
-                  .fix = arrives ? "s_waitcnt vmcnt(0) before that atomic"
-                                 : "buffer_wbl2 sc1 and s_waitcnt vmcnt(0) before that atomic (a "
-                                   "release of the agent)"});
-}
-
-void Coherence::report_acquire(Wave& w, const Inst& inst, const Access& access, const Cell& cell,
-                               const HandOvers::Known& known) const {
-  const auto& id = hand_overs_.id(cell.party);
-  report_finding(
-      w, inst,
-      {.problem = Problem::missing_acquire,
-       .lane = access.lane,
-       .address = access.address,
-       .text = say("the dword was written by ", cause_at(w, id, cell.wave, cell.at).text(),
-                   ", and this compute unit may still have its line from before the atomic that "
-                   "told of it"),
-       .cause = cause_at(w, w.group->id, known.reader.wave, known.reader.at),
-       .fix = "buffer_inv sc1 after that atomic has returned (an acquire of the agent)"});
-}
-
-void Coherence::report_scope(Wave& w, const Inst& inst, const Access& access,
-                             const Cell& cell) const {
-  const auto& id = hand_overs_.id(cell.party);
-  const bool here = access.scope == Scope::of_group;
-  report_finding(w, inst,
-                 {.problem = Problem::narrow_scope,
-                  .lane = access.lane,
-                  .address = access.address,
-                  .text = say(here ? "this atomic" : "the other atomic",
-                              " has the scope of its workgroup, and the dword was written by ",
-                              group_text(id)),
-                  .cause = cause_at(w, id, cell.wave, cell.at),
-                  .fix = "sc1 (the scope of the agent)"});
+  Finding finding{.problem = problem, .lane = access.lane, .address = access.address, .text = {}};
+  finding.cause = writer;
+  if (problem == Problem::missing_release) {
+    finding.text = say("the dword was written by ", group_text(id), ", and was not ",
+                       arrives ? "waited for" : "written back from its L2 cache",
+                       " before the atomic that tells of it, ",
+                       cause_at(*wave, id, known.flag.wave, known.flag.at).text());
+    finding.fix = arrives ? "s_waitcnt vmcnt(0) before that atomic"
+                          : "buffer_wbl2 sc1 and s_waitcnt vmcnt(0) before that atomic (a release "
+                            "of the agent)";
+  } else if (problem == Problem::missing_acquire) {
+    finding.text = say("the dword was written by ", writer.text(),
+                       ", and this compute unit may still have its line from before the atomic "
+                       "that told of it");
+    finding.cause = cause_at(*wave, wave->group->id, known.reader.wave, known.reader.at);
+    finding.fix = "buffer_inv sc1 after that atomic has returned (an acquire of the agent)";
+  } else {
+    finding.text =
+        say(access.scope == Scope::of_group ? "this atomic" : "the other atomic",
+            " has the scope of its workgroup, and the dword was written by ", group_text(id));
+    finding.fix = "sc1 (the scope of the agent)";
+  }
+  report_finding(*wave, inst, std::move(finding));
 }
 
 void Coherence::retire(u32 wave, std::size_t left) {

@@ -11,6 +11,8 @@
 // - the reader: `buffer_inv sc1` after its atomic read has returned, and before the load. A load
 //   with sc1 needs none.
 // Any wave of a workgroup may do any of this for the others.
+// A plain load before a read-modify-write of the same dword is a guess, which a compare-and-swap
+// then tests: what was written by atomics is judged when the workgroup has ended without one.
 // Nothing is said of accesses that no atomic orders: those are races (global_races.hpp). Of what is
 // read or written with atomics on both sides only the scope is looked at. One more is lenient: a
 // store that changes nothing is a store. The workgroups of a launch with this check run one after
@@ -21,6 +23,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "hip_backend/gfx_emulator/check/access_scope.hpp"
@@ -28,6 +31,7 @@
 #include "hip_backend/gfx_emulator/check/paged_cells.hpp"
 #include "hip_backend/gfx_emulator/exec/memory/watch.hpp"
 #include "hip_backend/gfx_emulator/exec/wave.hpp"
+#include "hip_backend/gfx_emulator/isa/inst.hpp"
 
 namespace mla::gfx {
 
@@ -38,6 +42,7 @@ class Coherence final : public GlobalWatch {
   explicit Coherence(const Operations& operations);
 
   void start_group(const Group& group);
+  void end_group();
   void barrier_passed();
   void global_access(Wave& wave, const Inst& inst, const std::uint64_t* addresses,
                      std::uint64_t lanes, std::uint32_t size, Intent intent) override;
@@ -71,14 +76,19 @@ class Coherence final : public GlobalWatch {
     Scope scope = Scope::none;
   };
 
+  struct Mistake {
+    Wave* wave = nullptr;
+    Inst inst;
+    Access access;
+    Cell cell;
+    HandOvers::Known known;
+    Problem problem = Problem::missing_release;
+  };
+
   void visit(Wave& wave, const Inst& inst, const Access& access);
   void judge(Wave& wave, const Inst& inst, const Access& access, const Cell& cell);
+  void report(const Mistake& mistake) const;
   [[nodiscard]] bool released(const Cell& cell, HandOvers::Time time) const;
-  void report_release(Wave& wave, const Inst& inst, const Access& access, const Cell& cell,
-                      const HandOvers::Known& known) const;
-  void report_acquire(Wave& wave, const Inst& inst, const Access& access, const Cell& cell,
-                      const HandOvers::Known& known) const;
-  void report_scope(Wave& wave, const Inst& inst, const Access& access, const Cell& cell) const;
   void retire(std::uint32_t wave, std::size_t left);
 
   int write_back_, invalidate_;  // indices of operations
@@ -86,8 +96,9 @@ class Coherence final : public GlobalWatch {
   HandOvers::Stores stores_;  // of the running workgroup
   std::vector<WaveInfo> waves_;
   PagedCells<Cell> cells_;
-  std::uint32_t storing_ = 0;  // the serial of the instruction in progress
-  std::size_t readings_ = 0;   // before it
+  std::unordered_map<std::uint64_t, Mistake> guesses_;  // by address: unless an atomic follows
+  std::uint32_t storing_ = 0;                           // the serial of the instruction in progress
+  std::size_t readings_ = 0;                            // before it
 };
 
 }  // namespace mla::gfx

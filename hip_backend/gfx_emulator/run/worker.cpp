@@ -68,6 +68,7 @@ void Worker::run(Launch& launch, std::array<std::uint32_t, 3> id) {
   }
   if (late_) late_->start_group(group_);
   run_workgroup(group_, {checker_.get(), races_, coherence_, late_.get(), lanes_.get()});
+  if (coherence_ != nullptr) coherence_->end_group();
   if (recorder_) recorder_->end_group();
   ++group_.statistics.workgroups;
   group_.statistics.waves += waves_.size();

@@ -69,6 +69,20 @@ HAND_OVER(written_through,
           __builtin_amdgcn_s_waitcnt(0), barrier();
           FIRST STORE(__ATOMIC_RELAXED, AGENT), LEARN_ACQUIRED, READ)
 
+HAND_OVER(flag_read_again, WRITE, TELL_RELEASED, LEARN_ACQUIRED,
+          out[thread()] = data[thread() ^ 64] + *flag)
+HAND_OVER(nothing_tells, WRITE, , , out[thread()] = data[thread() ^ 64] + *flag)
+// The plain load is a guess, and the atomic tests it.
+HAND_OVER(guessed, __hip_atomic_fetch_add(data + thread(), 3, __ATOMIC_RELAXED, AGENT),
+          FIRST STORE(__ATOMIC_RELAXED, AGENT), LEARN_RELAXED, {
+            u32 old = data[thread() ^ 64];
+            while (!__hip_atomic_compare_exchange_strong(data + (thread() ^ 64), &old, old * 2,
+                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                                         AGENT)) {
+            }
+            out[thread()] = old;
+          })
+
 // Without a release, or with one that is too early or too narrow.
 HAND_OVER(relaxed_store, WRITE, barrier(); FIRST STORE(__ATOMIC_RELAXED, AGENT), LEARN_ACQUIRED,
           READ)
@@ -78,6 +92,13 @@ HAND_OVER(release_of_the_group, WRITE, FENCE(__ATOMIC_RELEASE, "workgroup"); bar
 HAND_OVER(release_too_early, FENCE(__ATOMIC_RELEASE, "agent"); WRITE, barrier();
           FIRST STORE(__ATOMIC_RELAXED, AGENT), LEARN_ACQUIRED, READ)
 HAND_OVER(flag_before_data, FIRST STORE(__ATOMIC_RELEASE, AGENT), WRITE, LEARN_ACQUIRED, READ)
+HAND_OVER(release_not_waited_for, WRITE, barrier(); FIRST {
+  asm volatile("s_waitcnt vmcnt(0)\n buffer_wbl2 sc1\n global_store_dword %0, %1, off sc1" ::"v"(flag),
+               "v"(1)
+               : "memory");
+}, LEARN_ACQUIRED, READ)
+HAND_OVER(release_of_cache_too_near, WRITE; asm volatile("buffer_wbl2 sc0\n s_waitcnt vmcnt(0)" ::: "memory"),
+          barrier(); FIRST STORE(__ATOMIC_RELAXED, AGENT), LEARN_ACQUIRED, READ)
 HAND_OVER(no_barrier, WRITE, if (thread() == 64) STORE(__ATOMIC_RELEASE, AGENT), LEARN_ACQUIRED,
           READ)
 HAND_OVER(overwritten, WRITE, barrier(); FIRST STORE(__ATOMIC_RELAXED, AGENT), LEARN_ACQUIRED,
@@ -87,14 +108,69 @@ HAND_OVER(overwritten, WRITE, barrier(); FIRST STORE(__ATOMIC_RELAXED, AGENT), L
 HAND_OVER(relaxed_load, WRITE, TELL_RELEASED, LEARN_RELAXED, READ)
 HAND_OVER(acquire_of_the_group, WRITE, TELL_RELEASED, LEARN_RELAXED;
           FENCE(__ATOMIC_ACQUIRE, "workgroup"), READ)
+HAND_OVER(acquire_of_cache_too_near, WRITE, TELL_RELEASED, LEARN_RELAXED;
+          asm volatile("buffer_inv sc0" ::: "memory"), READ)
+HAND_OVER(sums_unacquired, __hip_atomic_fetch_add(data + thread(), 3, __ATOMIC_RELAXED, AGENT),
+          TELL_RELEASED, LEARN_RELAXED, READ)
+HAND_OVER(sums_unreleased, __hip_atomic_fetch_add(data + thread(), 3, __ATOMIC_RELAXED, AGENT),
+          barrier(); FIRST STORE(__ATOMIC_RELAXED, AGENT), LEARN_ACQUIRED, READ)
 HAND_OVER(acquire_too_early, WRITE, TELL_RELEASED, FENCE(__ATOMIC_ACQUIRE, "agent");
           LEARN_RELAXED, READ)
+
+HAND_OVER(acquire_before_the_answer, WRITE, TELL_RELEASED, FIRST {
+  u32 seen = 0;
+  while (seen == 0)
+    asm volatile("global_load_dword %0, %1, off sc1\n buffer_inv sc1\n s_waitcnt vmcnt(0)"
+                 : "=v"(seen)
+                 : "v"(flag)
+                 : "memory");
+} barrier(), READ)
 
 // Scopes of a workgroup.
 HAND_OVER(store_of_the_group, WRITE, FENCE(__ATOMIC_RELEASE, "agent"); barrier();
           FIRST STORE(__ATOMIC_RELAXED, GROUP), LEARN_ACQUIRED, READ)
 HAND_OVER(load_of_the_group, WRITE, TELL_RELEASED,
           FIRST { SPIN(__ATOMIC_RELAXED, GROUP) } barrier(); FENCE(__ATOMIC_ACQUIRE, "agent"), READ)
+
+// The second of three groups learns of the first one's data, and tells the third.
+template <int first_tells>
+DEVICE inline void relay(u32* data, u32* flag, u32* out) {
+  u32* const next = data + 128;
+  if (group() == 0) {
+    WRITE;
+    barrier();
+    FIRST STORE(first_tells, AGENT);
+  } else if (group() == 1) {
+    LEARN_ACQUIRED;
+    FIRST __hip_atomic_store(next, 1, __ATOMIC_RELEASE, AGENT);
+  } else {
+    flag = next;
+    LEARN_ACQUIRED;
+    READ;
+  }
+}
+KERNEL(128) relayed(u32* data, u32* flag, u32* out) {
+  relay<__ATOMIC_RELEASE>(data, flag, out);
+}
+KERNEL(128) relayed_unreleased(u32* data, u32* flag, u32* out) {
+  relay<__ATOMIC_RELAXED>(data, flag, out);
+}
+
+// Who tells before it learns does not pass on what it learned.
+KERNEL(128) relayed_too_early(u32* data, u32* flag, u32* out) {
+  u32* const next = data + 128;
+  if (group() == 0) {
+    WRITE;
+    FIRST STORE(__ATOMIC_RELAXED, AGENT);
+  } else if (group() == 1) {
+    FIRST __hip_atomic_store(next, 1, __ATOMIC_RELEASE, AGENT);
+    LEARN_ACQUIRED;
+  } else {
+    flag = next;
+    LEARN_ACQUIRED;
+    READ;
+  }
+}
 
 // Each group but the last counts; the last adds up. `wrong` bits: no release, no acquire.
 template <bool releases, bool acquires>
