@@ -213,11 +213,6 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
   return named;
 }
 
-bool named_aiter(std::string_view directory) {
-  const char* environment = std::getenv("AITER_HSA");
-  return !directory.empty() && directory != (environment == nullptr ? "" : environment);
-}
-
 void compare_stages(NamedBackend& device) {
   device.replay_options.insert(kBackendOption.size(), say(kDefault, ","));
   device.backend = prop::compared_with(std::move(device.backend), cpu::make_cpu_backend());

@@ -8,6 +8,7 @@
 #include "hip_backend/aiter_tree/tree_backend.hpp"
 #include "hip_backend/aiter_tree/tree_planner.hpp"
 #include "properties/app/shell_word.hpp"
+#include "properties/dump/check/tree.hpp"
 
 namespace mla::app {
 namespace {
@@ -74,6 +75,19 @@ Result<std::unique_ptr<plan::StepPlanner>> make_tree_planner(const std::string& 
   auto process = open_tree(directory, arch);
   if (!process) return process.error();
   return hip::aiter_tree::make_tree_planner(std::move(*process));
+}
+
+MaybeError TreePlanners::ask(const dump::Dump& dump, dump::Answer& answer) {
+  const auto arch = directory_.empty() ? std::nullopt : dump::planned_arch(dump);
+  if (!arch) return std::nullopt;
+  auto& planner = planners_[*arch];
+  if (!planner) {
+    auto made = make_tree_planner(directory_, *arch);
+    if (!made) return made.error();
+    planner = std::move(*made);
+  }
+  dump::hold_against(*planner, dump, answer);
+  return std::nullopt;
 }
 
 }  // namespace mla::app

@@ -40,7 +40,7 @@ void add_aiter_option(Command& command, std::string& directory) {
 void add_tree_option(Command& command, std::string& directory) {
   command
       .add_option("--aiter", directory,
-                  "Source tree of the AITER whose own planner, dispatch, kernels and reduce run")
+                  "Source tree of an AITER: its own planner, dispatch, kernels and reduce")
       .type_name("DIR");
 }
 

@@ -6,6 +6,7 @@ the same files came to once is kept.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -20,7 +21,7 @@ from typing import Protocol, TypeVar
 from . import __version__
 from .aiter.own import cache
 from .aiter.suite import ledger, runner
-from .aiter.suite.tests import TESTS, AiterTest
+from .aiter.suite.tests import AiterTest
 
 #: What decides about the MLA, below AITER's root; what a commit lacks is left out.
 PATHS = ("aiter", "csrc", "op_tests", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla")
@@ -82,12 +83,18 @@ def commits(clone: pathlib.Path, span: str) -> list[Commit]:
         raise HistoryError(f"'{span}' is no range of commits; expected A..B")
     found = git(clone, "log", "--first-parent", "--reverse", "--format=%H%x09%cs%x09%s",
                 f"{first}..{last or 'HEAD'}", "--", *WATCHED).splitlines()
-    begin = git(clone, "log", "-1", "--format=%H%x09%cs%x09%s", first).splitlines()
-    out = []
-    for line in [*begin, *found]:
+    out = [commit_of(clone, first)]
+    for line in found:
         name, date, title = line.split("\t", 2)
         out.append(Commit(name, date, title, _key(clone, name)))
     return out
+
+
+def commit_of(clone: pathlib.Path, name: str) -> Commit:
+    """One commit. HistoryError: the clone does not have it."""
+    line = git(clone, "log", "-1", "--format=%H%x09%cs%x09%s", name, "--").strip()
+    found, date, title = line.split("\t", 2)
+    return Commit(found, date, title, _key(clone, found))
 
 
 def _key(clone: pathlib.Path, commit: str) -> str:
@@ -107,22 +114,32 @@ def take_out(clone: pathlib.Path, commit: Commit, into: pathlib.Path) -> None:
         raise HistoryError(f"git archive {commit.id} ended with {process.returncode}")
 
 
-def kept_verdict(told: Sequence[str], judge: Callable[[], Verdict]) -> Verdict:
-    """What was said of the same before; else what `judge` says, which is kept unless it ran out of
-    time: it may end in time elsewhere."""
+def kept(told: Sequence[str], make: Callable[[], str]) -> str:
+    """What was said of the same before; else what `make` says, which is kept unless it is empty."""
     text = "\0".join((*told, __version__, cache.stand_in()))
-    kept = cache.directory() / "history" / hashlib.sha256(text.encode()).hexdigest()
-    try:
-        return Verdict(**json.loads(kept.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        pass
-    found = judge()
-    if not found.reason.startswith("time-out"):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        beside = kept.with_suffix(f".{os.getpid()}")
-        beside.write_text(json.dumps(dataclasses.asdict(found)), encoding="utf-8")
-        os.replace(beside, kept)
-    return found
+    place = cache.directory() / "history" / hashlib.sha256(text.encode()).hexdigest()
+    with contextlib.suppress(OSError):
+        return place.read_text(encoding="utf-8")
+    said = make()
+    if said:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside = place.with_suffix(f".{os.getpid()}")
+        beside.write_text(said, encoding="utf-8")
+        os.replace(beside, place)
+    return said
+
+
+def kept_verdict(told: Sequence[str], judge: Callable[[], Verdict]) -> Verdict:
+    """The same of a verdict; one that ran out of time is not kept: it may end in time elsewhere."""
+    fresh: list[Verdict] = []
+
+    def make() -> str:
+        fresh.append(judge())
+        late = fresh[0].reason.startswith("time-out")
+        return "" if late else json.dumps(dataclasses.asdict(fresh[0]))
+
+    said = kept(told, make)
+    return fresh[0] if fresh else Verdict(**json.loads(said))
 
 
 class Suite:

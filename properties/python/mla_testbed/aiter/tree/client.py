@@ -1,4 +1,4 @@
-"""The process of a tree as Python asks it; the command line has its own (hip_backend/aiter_tree)."""
+"""The process of a tree as Python asks it; the command line has hip_backend/aiter_tree."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from .lists import LISTS
 from .machine import POISON, dtype_of, on_device, set_compute_units
 from .wire import Array, Message
 
+
 class Unasked(RuntimeError):
     """A tree cannot be asked this: a parameter that it does not have."""
 

@@ -1,4 +1,4 @@
-"""What stage 1 of a decode computes: its partial results, the rows that it writes itself, and an LSE
+"""What stage 1 of a decode computes: partial results, the rows that it writes itself, and an LSE
 for each row.
 
 AITER's kernels write no LSE of rows that one work writes whole. Stage 1 is called again with such
