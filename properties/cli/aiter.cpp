@@ -18,6 +18,17 @@ using prop::ExitCode;
 
 constexpr const char* kName = "aiter";
 
+// What Python is told to do: the package's command, or one sentence where there is no package.
+constexpr const char* kProgram = R"(import sys
+try:
+    from mla_testbed.aiter_command import main
+except ImportError as e:
+    print(f"mla-testbed aiter: {sys.executable}: {e}; it needs the package mla_testbed with torch; "
+          "MLA_TESTBED_PYTHON names another Python", file=sys.stderr)
+    sys.exit(3)
+sys.exit(main())
+)";
+
 constexpr const char* kAiterFooter = R"(
 The commands are the Python package's, and take their own options (`mla-testbed aiter judge --help`).
 MLA_TESTBED_PYTHON names the Python that imports AITER; python3 without it.
@@ -45,8 +56,8 @@ std::optional<ExitCode> run_in_python(int argc, char** argv) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", none);
   ::setenv("MLA_TESTBED_COMMAND", self.c_str(), 0);
   ::setenv("MLA_TESTBED_PYTHON", python, 1);
-  std::vector<char*> words = {const_cast<char*>(python), const_cast<char*>("-m"),
-                              const_cast<char*>("mla_testbed.aiter_command")};
+  std::vector<char*> words = {const_cast<char*>(python), const_cast<char*>("-c"),
+                              const_cast<char*>(kProgram)};
   words.insert(words.end(), argv + 2, argv + argc);
   words.push_back(nullptr);
   ::execvp(python, words.data());

@@ -53,10 +53,13 @@ def plan(head, found):
 
 
 def decode(head):
-    """Every element of out is 1, every LSE the head's number."""
+    """Every element of out is 1, every LSE the head's number; there are no partial rows."""
     pairs = head["rows"] * head["heads"]
-    write({}, out=("uint16", [0x3F80] * (pairs * 512)),
-          lse=("float32", [float(i % head["heads"]) for i in range(pairs)]))
+    out = ("uint16", [0x3F80] * (pairs * 512))
+    lse = ("float32", [float(i % head["heads"]) for i in range(pairs)])
+    stages = {"partial_out": ("float32", []), "partial_lse": ("float32", []), "stage1_out": out,
+              "stage1_lse": lse} if head["record_stages"] else {}
+    write({}, out=out, lse=lse, **stages)
 
 
 def main():
