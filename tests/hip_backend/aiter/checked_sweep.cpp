@@ -8,13 +8,6 @@
 namespace mla::hip::aiter::test {
 namespace {
 
-std::vector<Verdict> judge_row(Arch arch, const ManifestRow& row,
-                               const std::shared_ptr<Installation>& installation,
-                               const EmulatedOptions& device) {
-  return row.key.prefill ? judge_prefill_row(arch, row, installation, device)
-                         : judge_decode_row(arch, row, installation, device);
-}
-
 // "7", or "3 to 7".
 template <class Count>
 std::string span_of(const std::vector<Showed>& kernels, const Count& count) {
@@ -26,6 +19,13 @@ std::string span_of(const std::vector<Showed>& kernels, const Count& count) {
 }
 
 }  // namespace
+
+std::vector<Verdict> judge_row(Arch arch, const ManifestRow& row,
+                               const std::shared_ptr<Installation>& installation,
+                               const EmulatedOptions& device) {
+  return row.key.prefill ? judge_prefill_row(arch, row, installation, device)
+                         : judge_decode_row(arch, row, installation, device);
+}
 
 Result<Showed> look_at(Arch arch, const std::string& file, const Manifest& manifest,
                        const std::shared_ptr<Installation>& installation) {

@@ -26,6 +26,11 @@ struct Showed {
   int cases = 0;
 };
 
+// The cases of one row.
+std::vector<Verdict> judge_row(Arch arch, const ManifestRow& row,
+                               const std::shared_ptr<Installation>& installation,
+                               const EmulatedOptions& device);
+
 // All rows of the file, on the emulated device.
 Result<Showed> look_at(Arch arch, const std::string& file, const Manifest& manifest,
                        const std::shared_ptr<Installation>& installation);
