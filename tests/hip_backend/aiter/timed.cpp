@@ -44,6 +44,7 @@ struct Timed {
   std::size_t paths = 0;          // uses without a wait on some path
   std::set<std::uint64_t> waits;  // instructions that the checks name
   std::set<std::uint64_t> races;
+  std::size_t judged = 0;
   std::size_t cases = 0;            // right under the default timing
   std::size_t runs = 0, right = 0;  // under the others
   std::string first;                // timing that is not right
@@ -73,7 +74,7 @@ Result<Timed> look_at_timings(Arch arch, const std::string& file, const Manifest
     const bool clean = uses.empty() && out.waits.empty() && out.races.empty();
     const auto early = judge_row(arch, row, installation, {});
     for (std::size_t t = 0; t < (clean ? kFew : kTimings.size()); ++t) {
-      const DrawnTiming drawn = drawn_timing(kTimings[t].seed);
+      const hip::DrawnTiming drawn = hip::drawn_timing(kTimings[t].seed);
       const gfx::RunOptions run = {.schedule = drawn.schedule, .arrival = drawn.arrival};
       const auto then = judge_row(arch, row, installation, {.run = run, .observe = {}});
       for (std::size_t k = 0; k < early.size(); ++k) {
@@ -85,6 +86,7 @@ Result<Timed> look_at_timings(Arch arch, const std::string& file, const Manifest
       }
     }
     for (const Verdict& verdict : early) out.cases += verdict.wrong.empty() ? 1 : 0;
+    out.judged += early.size();
   }
   return out;
 }
@@ -95,6 +97,7 @@ std::string row_of(Arch arch, const std::string& family, const std::vector<Timed
     all.paths = std::max(all.paths, k.paths);
     all.waits.insert(k.waits.begin(), k.waits.end());
     all.races.insert(k.races.begin(), k.races.end());
+    all.judged += k.judged;
     all.cases += k.cases;
     all.runs += k.runs;
     all.right += k.right;
@@ -106,7 +109,9 @@ std::string row_of(Arch arch, const std::string& family, const std::vector<Timed
                     yes(!all.waits.empty()) + " | " + yes(!all.races.empty()) + " | ";
   row += std::to_string(all.right) + " of " + std::to_string(all.runs) + " (" +
          std::to_string(all.cases) + (all.cases == 1 ? " case) | " : " cases) | ");
-  return row + (all.runs == 0 ? "not run" : all.first.empty() ? "none" : all.first) + " |";
+  if (all.judged == 0) return row + "no row names it |";
+  if (all.cases == 0) return row + "wrong by default |";
+  return row + (all.first.empty() ? "none" : all.first) + " |";
 }
 
 // Prints the rows of one architecture; how many families there are, and how many `page` lacks.
