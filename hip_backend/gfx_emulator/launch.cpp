@@ -16,7 +16,7 @@ void run_grid(Launch& launch, GlobalRaces* races, Coherence* coherence) {
   const unsigned waves = (block[0] * block[1] * block[2] + lanes - 1) / lanes;
   const auto groups = static_cast<std::int64_t>(grid[0]) * grid[1] * grid[2];
   const bool in_turn = races != nullptr || coherence != nullptr;
-  const int threads = in_turn ? 1 : host_threads(launch.request->options.threads);
+  [[maybe_unused]] const int threads = in_turn ? 1 : host_threads(launch.request->options.threads);
 #pragma omp parallel num_threads(threads) if (groups > 1 && threads != 1)
   {
     const std::uint32_t before = HostFloat::current();

@@ -10,7 +10,7 @@
 namespace mla::gfx {
 
 // `asked`, or OpenMP's choice for 0; no more than can be started.
-inline int host_threads(int asked) {
+inline int host_threads([[maybe_unused]] int asked) {
 #ifdef _OPENMP
   return startable_threads(asked > 0 ? asked : omp_get_max_threads());
 #else
