@@ -63,14 +63,10 @@ std::string text_of(const Json& value) {
 }
 
 // Variables that the command and the library read (docs/reference/environment.md).
-constexpr const char* kVariables[] = {"AITER_HSA",
-                                      "MLA_TESTBED_BACKEND",
-                                      "MLA_TESTBED_DEVICE",
-                                      "MLA_TESTBED_PYTHON",
-                                      "MLA_HIP_CHECKS",
-                                      "NO_COLOR",
-                                      "SOURCE_DATE_EPOCH",
-                                      "TMPDIR"};
+constexpr const char* kVariables[] = {"AITER_HSA",          "MLA_TESTBED_BACKEND",
+                                      "MLA_TESTBED_DEVICE", "MLA_TESTBED_PYTHON",
+                                      "MLA_HIP_CHECKS",     "NO_COLOR",
+                                      "SOURCE_DATE_EPOCH",  "TMPDIR"};
 
 Json variables() {
   Json out = Json::object();
