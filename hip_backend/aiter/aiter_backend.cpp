@@ -42,6 +42,7 @@ class AiterBackend final : public Backend {
       prefill_ = planned_prefill_kernels(
           *device_, [device = device_, from = installation_](PrefillInput input) {
             input.direct_lse = true;
+            input.timing.seed = input.drawn_timing;
             return prefill_with_plan(*device, *from, input);
           });
     if (const auto code = installation_->built(Built::reduce); !code.empty()) reduce_.emplace(code);

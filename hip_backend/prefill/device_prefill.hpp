@@ -28,9 +28,10 @@ struct PrefillInput {
   Arch arch = Arch::gfx950;  // decides fp8 variant and roundings
   std::int64_t heads = 1;
   bool causal = true;
-  float score_scale = 1;  // scales of softmax and operands together
-  float v_scale = 1;      // read by AITER's kernel only
-  LaunchTiming timing = {};
+  float score_scale = 1;           // scales of softmax and operands together
+  float v_scale = 1;               // read by AITER's kernel only
+  LaunchTiming timing = {};        // of this project's kernels
+  std::uint64_t drawn_timing = 0;  // what AITER's kernel runs under in place of timing.seed
   // AITER's kernel only, which returns no LSE of rows that a work writes directly: ask it again.
   bool direct_lse = false;
   std::span<const std::int32_t> qo_indptr;  // [requests + 1] rows

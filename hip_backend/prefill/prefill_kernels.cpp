@@ -25,7 +25,8 @@ PrefillInput input_of(const KernelContext& context, const Operand& q, const Oper
   in.dtype = q.dtype;
   in.arch = context.arch;
   in.heads = q.heads;
-  in.timing.seed = context.schedule_seed;
+  in.timing.seed = context.timing_seed != 0 ? context.timing_seed : context.schedule_seed;
+  in.drawn_timing = context.timing_seed;
   return in;
 }
 

@@ -116,7 +116,8 @@ Outcome prefill_determinism(Subject& subject) {
   for (const int threads : thread_counts()) {
     Case other = first.spec;
     other.schedule_seed = random.next();
-    const auto again = run_prefill({other}, subject.context(), {.threads = threads});
+    const auto again = run_prefill({other}, subject.context(),
+                                   {.threads = threads, .timing_seed = other.schedule_seed});
     const std::string where =
         say("with schedule ", other.schedule_seed, " on ", threads, " threads ");
     if (!again) return failed(where + "the run fails: " + again.error().message);

@@ -76,7 +76,7 @@ Outcome prefill_timing(Subject& subject) {
   for (const std::uint64_t seed : seeds_of(first.spec)) {
     Case other = first.spec;
     other.schedule_seed = seed;
-    const auto again = run_prefill({other}, subject.context(), {});
+    const auto again = run_prefill({other}, subject.context(), {.timing_seed = seed});
     const std::string timing = "under " + subject.backend().timing(seed);
     if (!again) return failed(timing + " the run fails: " + again.error().message);
     if (const auto why = difference(first, *again->steps.front()))

@@ -44,6 +44,7 @@ class PrefillEngine {
     });
     return queue_prefill({step.metadata, step.tensors}, kernels_,
                          {.schedule_seed = step.spec.schedule_seed,
+                          .timing_seed = options.timing_seed,
                           .threads = options.threads,
                           .record_stages = false},
                          stream_, workspace_, step.result);

@@ -32,6 +32,7 @@ struct PrefillRun {
 struct PrefillOptions {
   std::size_t ahead = 0;
   int threads = 1;
+  std::uint64_t timing_seed = 0;  // as in ExecutionOptions
   // The chunk rule instead of the one that the shape takes.
   std::optional<prefill::ChunkRule> rule = {};
   // Changes the tensors of every step.
