@@ -2,7 +2,7 @@
 # Fifty random cases, half of them for each architecture, on the unmodified builder of an engine.
 #
 #   tests/python/engines/smoke.sh BUILD vllm|sglang
-#   tests/python/engines/smoke.sh BUILD vllm plants    FA and sparse MLA, and defects planted in vLLM's
+#   tests/python/engines/smoke.sh BUILD vllm plants    FA, sparse MLA and ranks, and defects planted in vLLM's
 #   tests/python/engines/smoke.sh BUILD vllm e2e       the whole engine serves one scenario
 #
 # Where AITER_SRC names a source tree of AITER, a few cases are attended too. Elsewhere the builder
@@ -21,7 +21,7 @@ venv=$build/venv-smoke-$engine
 requirements=$root/properties/python/mla_testbed/engines/$engine/requirements.txt
 tests=("$here/smoke_test.py")
 if [[ ${3-} == plants ]]; then
-  tests=("$here/vllm_fa_test.py" "$here/vllm_sparse_test.py")
+  tests=("$here/vllm_fa_test.py" "$here/vllm_sparse_test.py" "$here/vllm_ranks_test.py")
   export MLA_TESTBED_VLLM=$venv
   if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
     echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"

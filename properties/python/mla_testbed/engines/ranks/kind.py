@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 from typing import Any, ClassVar
 
@@ -76,11 +77,31 @@ class Ranks(Kind[EngineStep, RankBuilt]):
         return decode_result.affordable(built.shard.gathered(step), part)
 
     def attend(self, engine: Engine, step: EngineStep, built: RankBuilt) -> list[Finding]:
-        """Each rank over its keys, and all together, against dense attention."""
+        """Each rank over its keys, and all together, against dense attention.
+
+        Slots without a key are NaN. Where that comes out, it is said once, and the rest is judged
+        with a finite value in them.
+        """
         q, cache = result.inputs(step, built.shard, built.live)
-        caches = [built.shard.cache(step, cache, rank) for rank in range(built.shard.world)]
+        found, hidden = self._attended(engine, step, built, q, cache)
+        if not hidden:
+            return found
+        finite = result.without_nan(step, cache)
+        others, _ = self._attended(engine, step, built, q, finite)
+        return others or [dataclasses.replace(
+            found[0], property="P37", details=found[0].details, what=f"{found[0].what}: a NaN in a "
+            "slot without a key comes out; with a finite value there the result is right")]
+
+    def _attended(
+        self, engine: Engine, step: EngineStep, built: RankBuilt, q: list[np.ndarray],
+        cache: np.ndarray,
+    ) -> tuple[list[Finding], bool]:
+        """What is wrong, and whether NaN is among it."""
+        shard = built.shard
+        caches = [shard.cache(step, cache, rank) for rank in range(shard.world)]
         attended = engine.attend(step, built, q, caches)
-        return result.check(step, built, attended, np.concatenate(q, axis=1), cache)
+        found = result.check(step, built, attended, np.concatenate(q, axis=1), cache)
+        return found, bool(found) and any(np.isnan(out).any() for out in attended.out)
 
     def contents(self, built: RankBuilt) -> Contents:
         """Of the decode part of the first rank."""

@@ -19,6 +19,8 @@ from .shard import Shard
 _ROUNDING = 1.05 * 2.0 ** -8
 #: exp of a difference below it is 0 in float32.
 _NOTHING = -104.0
+#: bf16 and both fp8 formats have it.
+_LOUD = 96.0
 
 
 def inputs(
@@ -30,6 +32,13 @@ def inputs(
             tensors.cache(shard.whole(step), step.dtype_kv))
 
 
+def without_nan(step: EngineStep, cache: np.ndarray) -> np.ndarray:
+    """The cache with a finite value, larger than any key's, where it is NaN."""
+    loud = tensors.bits(np.full(1, _LOUD, np.float32), step.dtype_kv, step.arch)
+    made: np.ndarray = np.where(np.isnan(tensors.values_of(cache, step.arch)), loud, cache)
+    return made
+
+
 def whole(step: EngineStep, shard: Shard, order: tuple[int, ...]) -> result.Part:
     """What all ranks attend together."""
     everything = shard.whole(step)
@@ -39,18 +48,47 @@ def whole(step: EngineStep, shard: Shard, order: tuple[int, ...]) -> result.Part
 
 def of_share(
     step: EngineStep, shard: Shard, rank: int, order: tuple[int, ...], q: np.ndarray,
-    cache: np.ndarray,
+    cache: np.ndarray, *, scaled_before: bool,
 ) -> Reference:
     """Dense attention of each row over the keys of a rank that it sees.
 
     Args:
         q: (rows, world * heads, 576). cache: the rank's.
+        scaled_before: scales are applied before the products, not after.
     """
     share = shard.share(step, rank)
     slots = [share.token_slots(request)[:keys] for request in order
              for keys in shard.seen(step, request, rank)]
     part = result.Part(order, np.arange(len(slots) + 1), slots)
-    return result.dense(step, part, q, cache)
+    right = result.dense(step, part, q, cache)
+    return _scaled_before(step, right, slots, q, cache) if scaled_before else right
+
+
+def _scaled_before(
+    step: EngineStep, right: Reference, slots: list[np.ndarray], q: np.ndarray, cache: np.ndarray
+) -> Reference:
+    """The bounds of a kernel that multiplies query and keys by their scales first, into bf16.
+
+    With u = 2**-9 a product of two such roundings is off by at most 2 u + u**2 of its magnitude.
+    The largest sum of these over the keys of a row is e. So each score, and with it the LSE, is
+    off by at most e more; weights by a factor of exp(2 e), and values by u.
+    """
+    unit = 2.0 ** -9
+    queries = tensors.values_of(q, step.arch).astype(np.float64) * step.q_scale
+    out_bound, lse_bound = right.out_bound.copy(), right.lse_bound.copy()
+    for row, own in enumerate(slots):
+        if own.size == 0:
+            continue
+        keys = tensors.values_of(cache[own], step.arch).astype(np.float64) * step.kv_scale
+        scores = queries[row] @ keys.T * result.SCALE
+        size = (np.abs(queries[row]) @ np.abs(keys).T).max(axis=-1) * result.SCALE
+        error = (2 * unit + unit ** 2) * size
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights /= weights.sum(axis=-1, keepdims=True)
+        values = weights @ np.abs(keys[:, :tensors.VALUES])
+        lse_bound[row] += error
+        out_bound[row] += (np.expm1(2 * error) + unit)[:, None] * values
+    return right._replace(out_bound=out_bound, lse_bound=lse_bound)
 
 
 def bound_of_merge(shares: list[Reference]) -> np.ndarray:
@@ -87,8 +125,9 @@ def check(
         q: (rows, world * heads, 576). cache: the one of `Shard.whole`.
     """
     shard, order = built.shard, built.live
-    shares = [of_share(step, shard, rank, order, q, shard.cache(step, cache, rank))
-              for rank in range(shard.world)]
+    early = step.dtype_kv == "fp8" and any(part.rows is not None for part in built.parts)
+    shares = [of_share(step, shard, rank, order, q, shard.cache(step, cache, rank),
+                       scaled_before=early) for rank in range(shard.world)]
     found: list[Finding] = []
     for rank, right in enumerate(shares):
         found += _of_rank(step, built, rank, attended, right)

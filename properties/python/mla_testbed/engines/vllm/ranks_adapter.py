@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -13,20 +14,26 @@ import numpy as np
 import torch
 
 from ... import mla_bundle
+from ...bundle import Bundle
 from ..decode.built import PADDING, Built
 from ..engine import Machine
+from ..line import CaseLine
 from ..ranks.built import Attended, Part, RankBuilt, Rows
 from ..ranks.shard import Shard
 from ..step import EngineStep
 from . import config
 from .adapter import VllmEngine
+from .batch import NULL_BLOCK
 from .ranks_group import Exchange, Group, install
 from .ranks_runner import RankBuffers
 
+#: Query heads of a model.
+_MOST_HEADS = 128
 #: An LSE that no row has: what is merged of an empty share has to be masked.
 _MEANINGLESS = 7.0
 OPTIONS = {"dcp": ("2", "4", "8"), "interleave": ("1", "2", "4", "16"),
-           "merge": ("ag_rs", "a2a"), "speculation": ("mtp", "eagle3")}
+           "merge": ("ag_rs", "a2a"), "speculation": ("mtp", "eagle3"),
+           "backend": ("cpu", "aiter")}
 
 
 class VllmRanks(VllmEngine):
@@ -35,12 +42,18 @@ class VllmRanks(VllmEngine):
     OPTIONS: ClassVar = OPTIONS
 
     def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
+        super().__init__(dataclasses.replace(
+            machine, backend=machine.option(self.OPTIONS)["backend"]))
         self._shard = Shard(int(self._options["dcp"]), int(self._options["interleave"]))
         self._exchange = Exchange(self._shard.world)
         self._ranks: list[_Rank] = []
         self.attends = self.attends and _manager() is not None
         install()
+
+    def adapt(self, line: CaseLine) -> CaseLine:
+        """As for one; together the ranks have at most 128 heads, as models do."""
+        most = _MOST_HEADS // self._shard.world
+        return super().adapt(line.with_fields(heads=str(min(int(line["heads"]), most))))
 
     def refuses(self, step: EngineStep) -> str | None:
         """vLLM's own rules for head counts, blocks and speculation."""
@@ -159,8 +172,10 @@ class _Rank(VllmEngine):
 
     def _built(self, step: EngineStep, metadata: Any) -> Built:
         """Of a route by rows there are no lists of requests."""
-        if getattr(metadata.decode, "dcp_verify", None) is None:
-            return super()._built(step, metadata)
+        decode = metadata.decode
+        if getattr(decode, "dcp_verify", None) is None:
+            made = super()._built(step, metadata)
+            return made if getattr(decode, "g_kv_indptr", None) is None else _launched(made, decode)
         decodes = metadata.num_decodes
         return Built(None, tuple(i if i < step.requests else PADDING for i in range(decodes)),
                      metadata, others=tuple(self._observed.prefill),
@@ -193,8 +208,10 @@ class _Rank(VllmEngine):
     def forward(
         self, step: EngineStep, part: Part, query: torch.Tensor, cache: np.ndarray
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """AiterMLAImpl.forward_mqa over the rank's cache."""
-        kv = self._tensor(cache.reshape(step.pool_blocks, step.block_size, -1), step.dtype_kv)
+        """AiterMLAImpl.forward_mqa over the rank's cache, in which vLLM's null block is zeros."""
+        blocks = cache.reshape(step.pool_blocks, step.block_size, -1).copy()
+        blocks[NULL_BLOCK] = 0
+        kv = self._tensor(blocks, step.dtype_kv)
         layer = SimpleNamespace(
             _q_scale=torch.full((1,), step.q_scale, device=self._device),
             _k_scale=torch.full((1,), step.kv_scale, device=self._device))
@@ -221,6 +238,19 @@ class _Rank(VllmEngine):
                 out, lse, seq_lens=decode.seq_lens,
                 query_start_loc=metadata.query_start_loc[:metadata.num_decodes + 1])
         return merged
+
+
+def _launched(built: Built, decode: Any) -> Built:
+    """With what the launch of a kernel that masks by positions is told of the ranks."""
+    bundle = built.bundle
+    if bundle is None:
+        return built
+    scalars = {**bundle.scalars, "launch_max_seqlen_q": int(decode.max_qo_len),
+               "launch_cp_world_size": int(decode.cp_world_size),
+               "launch_cp_rank": int(decode.cp_rank),
+               "launch_num_kv_splits": int(decode.mla_num_kv_splits)}
+    arrays = {**bundle.arrays, "launch_g_kv_indptr": _array(decode.g_kv_indptr)}
+    return dataclasses.replace(built, bundle=Bundle(scalars, arrays))
 
 
 def _array(tensor: Any) -> np.ndarray:

@@ -25,6 +25,8 @@ class RankBuffers(RunnerBuffers):
         super().__init__(limits, block_size * shard.world)
         self._block_size, self._shard, self._rank = block_size, shard, rank
         self.local_lens = torch.zeros_like(self.seq_lens)
+        self._slots = torch.full((limits.requests * limits.keys,), -1, dtype=torch.int64,
+                                 device="cuda")
 
     def fill(
         self, step: EngineStep, requests: int, rows: int, *, longest: int | None = None
@@ -32,10 +34,10 @@ class RankBuffers(RunnerBuffers):
         """As for one device; rows of padding are written nowhere."""
         common = super().fill(self._shard.whole(step), requests, rows, longest=longest)
         self._share(step.requests)
-        slots = torch.full((rows,), -1, dtype=torch.int64, device="cuda")
         made = self.slots(step)
-        slots[:made.numel()] = made
-        return dataclasses.replace(common, slot_mapping=slots,
+        self._slots.fill_(-1)
+        self._slots[:made.numel()] = made
+        return dataclasses.replace(common, slot_mapping=self._slots[:rows],
                                    dcp_local_seq_lens=self.local_lens[:requests])
 
     def _share(self, requests: int) -> None:
