@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from mla_testbed.engines.ranks.shard import Shard
 from mla_testbed.engines.step import steps_of
 from mla_testbed.errors import FaultError

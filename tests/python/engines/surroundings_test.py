@@ -1,12 +1,10 @@
 """What an engine finds around it: operations that it registers, amdsmi, AITER's wrappers."""
 
-import sys
-
 import pytest
 
 torch = pytest.importorskip("torch", reason="a world is CPU-only torch: pip install torch")
 
-from mla_testbed import UsageError, mla_capture, world  # noqa: E402
+from mla_testbed import mla_capture, world  # noqa: E402
 from mla_testbed.engines import Machine, surroundings  # noqa: E402
 
 

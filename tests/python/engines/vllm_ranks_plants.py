@@ -1,4 +1,5 @@
-"""vLLM's decode context parallelism with defects planted, one after the other; run by vLLM's interpreter.
+"""vLLM's decode context parallelism with defects planted, one after the other; run by vLLM's
+interpreter.
 
     python vllm_ranks_plants.py ARCH BACKEND
 
@@ -21,6 +22,7 @@ GFX950, FP8 = ";arch=gfx950;block=16", ";dtype=fp8/fp8"
 ONE = f"mla1:2q1s131_1q1s1;heads=16{GFX950}"
 TWO = "mla1:2q2s131;heads=32;arch=gfx942;block=128"
 FOUR = f"mla1:2q4s131_1q4s6;heads=16{GFX950}"
+WIDE = f"mla1:1q4s200;heads=64{GFX950}"
 GRAPH = f"mla1:2q4s131+1q4s40;heads=16;pad=2{GFX950}"
 
 
@@ -42,8 +44,8 @@ PLANTS = {
     "WritesEverywhere": Plant(ONE, "P18"), "RankOffsetOfRows": Plant(TWO, "P24"),
     "LocalTail": Plant(TWO, "P04"), "NextBlock": Plant(TWO, "P24"),
     "GlobalIsLocal": Plant(FOUR, "P04"), "DummiesWithoutKeys": Plant(GRAPH, "P04"),
-    "AnotherRoute": Plant(FOUR, "P24"), "LocalHeads": Plant(f"mla1:1q4s200;heads=64{GFX950}", "P28"),
-    "BUG-066": Plant(f"mla1:1q4s200;heads=64{GFX950}", "P05"),
+    "AnotherRoute": Plant(FOUR, "P24"), "LocalHeads": Plant(WIDE, "P28"),
+    "BUG-066": Plant(WIDE, "P05"),
     "BUG-065": Plant(f"mla1:2q4s131;heads=24{GFX950}{FP8}", "P05", "aiter"),
     "RankOffsetInKernel": Plant(FOUR, "P05"), "HeadsRolled": Plant(ONE, "P05"),
     "BaseOfLse": Plant(ONE, "P24"), "NoWeights": Plant(ONE, "P24"), "NoMask": Plant(ONE, "P24"),

@@ -15,7 +15,7 @@ from .built import Part, RankBuilt, Rows
 
 
 def check_ranks(step: EngineStep, built: RankBuilt) -> list[Finding]:
-    """P24, P04, P01, P18 and those of decode: every key is with one rank, every rank has its own."""
+    """P24, P04, P01, P18 and those of decode: every key is with one rank, which has its own."""
     found = first(step, [_same(built), _once(step, built)])
     for rank, part in enumerate(built.parts):
         if found:

@@ -21,7 +21,7 @@ from .base import VllmBase
 from .batch import RunnerBuffers
 
 #: What `--option` takes: the method of speculative decoding.
-OPTIONS = {"speculation": ("mtp", "eagle3")}
+OPTIONS: dict[str, tuple[str, ...]] = {"speculation": ("mtp", "eagle3")}
 
 
 class VllmEngine(VllmBase):

@@ -34,7 +34,8 @@ class Exchange:
         Raises:
             FaultError: ranks call other collectives, or with other shapes; some never come.
         """
-        self._given, done = [], {}
+        self._given = []
+        done: dict[int, Result] = {}
         while len(done) < self.world:
             before = self._progress(done)
             for rank, body in enumerate(bodies):
