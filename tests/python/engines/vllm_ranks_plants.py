@@ -44,7 +44,7 @@ PLANTS = {
     "WritesEverywhere": Plant(ONE, "P18"), "RankOffsetOfRows": Plant(TWO, "P24"),
     "LocalTail": Plant(TWO, "P04"), "NextBlock": Plant(TWO, "P24"),
     "GlobalIsLocal": Plant(FOUR, "P04"), "DummiesWithoutKeys": Plant(GRAPH, "P04"),
-    "AnotherRoute": Plant(FOUR, "P24"), "LocalHeads": Plant(WIDE, "P28"),
+    "AnotherRoute": Plant(FOUR, "P24"), "LocalHeads": Plant(WIDE, "P28", "aiter"),
     "BUG-066": Plant(WIDE, "P05"),
     "BUG-065": Plant(f"mla1:2q4s131;heads=24{GFX950}{FP8}", "P05", "aiter"),
     "RankOffsetInKernel": Plant(FOUR, "P05"), "HeadsRolled": Plant(ONE, "P05"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -41,10 +42,8 @@ class Exchange:
             for rank, body in enumerate(bodies):
                 self._next[rank] = 0
                 if rank not in done:
-                    try:
+                    with contextlib.suppress(Waits):
                         done[rank] = body()
-                    except Waits:
-                        pass
             if self._progress(done) == before:
                 missing = [r for r in range(self.world) if r not in self._given[-1]]
                 raise FaultError(f"ranks {missing} have returned; the others wait for their "
