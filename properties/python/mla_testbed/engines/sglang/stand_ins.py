@@ -6,12 +6,14 @@ All others of a whole run are SGLang's, AITER's Python, or our modules below it.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from .. import plain
 from ..moved import found
+from . import machine
 
 SUPPORTED = "SGLang 0.5.19"
 
@@ -42,10 +44,35 @@ def install(version: str) -> None:
         plain.counted("rope_cached_positions_2c_fwd", _rope))
     backend = importlib.import_module(layers + "attention.aiter_backend")
     backend.flash_attn_varlen_func = aiter.flash_attn_varlen_func  # type: ignore[attr-defined]
-    # SGLang's own, which it takes where it has no compiled one.
+    # The rest is SGLang's own, for devices on which it has no compiled kernel.
     module = "sglang.srt.model_executor.forward_batch_info:"
     _, _, native = found(engine, SUPPORTED, module + "_clamp_position_native")
     put(module + "clamp_position", plain.counted("clamp_position", native))
+    _drafts(engine, put)
+
+
+def _drafts(engine: str, put: Callable[[str, Any], None]) -> None:
+    """What speculation asks of sgl_kernel: SGLang's Triton kernels and torch."""
+    trees, common = "sglang.srt.speculative.eagle_utils:", "sglang.srt.utils.common:fast_topk"
+    _, _, topk = found(engine, SUPPORTED, common)
+    _, _, build = found(engine, SUPPORTED, trees + "sgl_build_tree_kernel_triton")
+    _, _, verify = found(engine, SUPPORTED, trees + "verify_tree_greedy_triton")
+
+    def verified(**given: Any) -> None:
+        plain.used["verify_tree_greedy"] += 1
+        verify(**{name.replace("retrive", "retrieve"): value for name, value in given.items()})
+
+    def built(*given: Any) -> None:
+        plain.used["build_tree"] += 1
+        build(*given)
+
+    put("sglang.srt.speculative.spec_utils:fast_topk", plain.counted("fast_topk", topk))
+    put(trees + "sgl_build_tree_kernel_efficient", built)
+    put(f"{machine.COMPILED}:verify_tree_greedy", verified)
+    for user in ("eagle_worker_v2", "standalone_worker_v2", "draft_utils", "eagle_worker_common"):
+        module = importlib.import_module(f"sglang.srt.speculative.{user}")
+        if hasattr(module, "fast_topk"):
+            put(f"sglang.srt.speculative.{user}:fast_topk", plain.counted("fast_topk", topk))
 
 
 def _rms_norm(x: torch.Tensor, weight: torch.Tensor, epsilon: float, *_: Any) -> torch.Tensor:

@@ -20,6 +20,7 @@ from . import metadata
 from .stand_ins import SUPPORTED
 
 _POOL = "sglang.srt.mem_cache.memory_pool:MLATokenToKVPool."
+_RUNNER = "sglang.srt.model_executor.model_runner:ModelRunner."
 _BACKEND = "sglang.srt.layers.attention.aiter_backend:AiterAttnBackend."
 
 
@@ -29,9 +30,11 @@ class Watch(Recorder):
     def __init__(self, version: str, scenario: Scenario, observed: Observed) -> None:
         super().__init__(observed)
         self._scenario = scenario
+        self._modules: set[Any] = set()  # those of the target, not of a draft model
         at = functools.partial(replace, f"SGLang {version}", SUPPORTED)
         at("sglang.srt.managers.scheduler:Scheduler.run_batch", self._batch)
-        at("sglang.srt.model_executor.model_runner:ModelRunner.forward", self._model)
+        at(_RUNNER + "load_model", self._loaded)
+        at(_RUNNER + "forward", self._model)
         at("sglang.srt.layers.logits_processor:LogitsProcessor.forward", self._logits)
         at("sglang.srt.layers.radix_attention:RadixAttention.forward", self._query)
         at(_POOL + "set_kv_buffer", self._latent)
@@ -39,11 +42,18 @@ class Watch(Recorder):
         at(_BACKEND + "forward_decode", self._decode)
         at(_BACKEND + "forward_extend", self._decode)
 
-    def follow(self, model: Any) -> None:
-        """Watches what each layer of a loaded model hands to its output projection."""
-        for number, layer in enumerate(model.model.layers):
-            layer.self_attn.o_proj.register_forward_pre_hook(
-                functools.partial(self._attended, number))
+    def _loaded(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(before)
+        def load_model(runner: Any, *rest: Any, **named: Any) -> Any:
+            found = before(runner, *rest, **named)
+            if not runner.is_draft_worker:
+                self._modules = set(runner.model.modules())
+                for number, layer in enumerate(runner.model.model.layers):
+                    layer.self_attn.o_proj.register_forward_pre_hook(
+                        functools.partial(self._attended, number))
+            return found
+
+        return load_model
 
     def _batch(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)
@@ -72,7 +82,7 @@ class Watch(Recorder):
     def _model(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)
         def forward(runner: Any, batch: Any, *rest: Any, **named: Any) -> Any:
-            if self.on and self.given is None:
+            if self.on and self.given is None and not runner.is_draft_worker:
                 self.given = batch.input_ids, batch.positions
             return before(runner, batch, *rest, **named)
 
@@ -83,20 +93,29 @@ class Watch(Recorder):
         def forward(processor: Any, tokens: Any, *rest: Any, **named: Any) -> Any:
             found = before(processor, tokens, *rest, **named)
             logits = getattr(found, "next_token_logits", None)
-            if self.on and self.steps and logits is not None and self.steps[-1].logits is None:
-                step = self.steps[-1]
-                last = torch.tensor([one.first + one.rows - 1 for one in step.served])
-                rows = last if len(logits) != step.rows else torch.arange(step.rows)
-                self.launch([logits], lambda: put(
-                    step, logits=copied(logits)[:len(rows)].float(), logit_rows=rows))
+            if logits is not None and processor in self._modules:
+                self.launch([logits], lambda: self._put(logits))
             return found
 
         return forward
 
+    def _put(self, logits: torch.Tensor) -> None:
+        """Of each row, or of the last one of each request."""
+        if not self.on or not self.steps:
+            return
+        step = self.steps[-1]
+        last = torch.tensor([one.first + one.rows - 1 for one in step.served])
+        rows = torch.arange(step.rows) if len(logits) >= step.rows else last
+        put(step, logits=copied(logits)[:len(rows)].float(), logit_rows=rows)
+
     def _keep(self, layer: int, name: str, tensor: torch.Tensor) -> None:
-        if layer < self._scenario.layers:
+        if layer >= 0:
             kept = self.keep(layer)
             self.launch([tensor], lambda: kept({name: tensor}))
+
+    def _number(self, layer: Any) -> int:
+        """Of a layer of the target; -1 for one of a draft model."""
+        return int(layer.layer_id) if layer in self._modules else -1
 
     def _attended(self, number: int, module: Any, given: tuple[Any, ...]) -> None:
         self._keep(number, "attention", given[0])
@@ -106,8 +125,8 @@ class Watch(Recorder):
         def forward(layer: Any, q: torch.Tensor, *rest: Any, **named: Any) -> Any:
             # Of a prefill; the query of a decode is absorbed, and no tensor of the reference is.
             if layer.qk_head_dim == PLAIN + ROPE:
-                self._keep(layer.layer_id, "query", q)
-            self.attending = layer.layer_id
+                self._keep(self._number(layer), "query", q)
+            self.attending = self._number(layer)
             try:
                 return before(layer, q, *rest, **named)
             finally:
@@ -119,7 +138,7 @@ class Watch(Recorder):
         @functools.wraps(before)
         def set_kv_buffer(pool: Any, layer: Any, loc: Any, k: torch.Tensor, v: Any,
                           *rest: Any, **named: Any) -> Any:
-            self._keep(layer.layer_id, "key", k)
+            self._keep(self._number(layer), "key", k)
             return before(pool, layer, loc, k, v, *rest, **named)
 
         return set_kv_buffer
@@ -128,7 +147,8 @@ class Watch(Recorder):
         @functools.wraps(before)
         def set_mla_kv_buffer(pool: Any, layer: Any, loc: Any, latent: torch.Tensor,
                               rope: torch.Tensor, *rest: Any, **named: Any) -> Any:
-            self._keep(layer.layer_id, "key", torch.cat([latent.flatten(1), rope.flatten(1)], -1))
+            self._keep(self._number(layer), "key",
+                       torch.cat([latent.flatten(1), rope.flatten(1)], -1))
             return before(pool, layer, loc, latent, rope, *rest, **named)
 
         return set_mla_kv_buffer
@@ -138,7 +158,7 @@ class Watch(Recorder):
         def forward(backend: Any, q: Any, k: Any, v: Any, layer: Any, batch: Any,
                     *rest: Any, **named: Any) -> Any:
             mode = batch.forward_mode
-            if layer.layer_id == 0 and (mode.is_decode() or mode.is_target_verify()):
+            if self._number(layer) == 0 and (mode.is_decode() or mode.is_target_verify()):
                 made = backend.forward_metadata
                 self.launch([], lambda: self._lists(made, int(batch.batch_size)))
             return before(backend, q, k, v, layer, batch, *rest, **named)
