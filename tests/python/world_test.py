@@ -378,3 +378,13 @@ def test_a_queued_copy_keeps_its_source_whatever_stream_is_recorded():
         assert host.tolist() == [0, 1, 2]
     with pytest.raises((RuntimeError, TypeError)):
         torch.zeros(1).record_stream(None)
+
+
+def test_a_stream_context_can_be_entered_again():
+    with world.entered(world.machine("gfx942")):
+        context = torch.cuda.stream(torch.cuda.Stream())
+        for _ in range(2):
+            with context:
+                assert torch.zeros(1, device="cuda").item() == 0
+        with torch.cuda.StreamContext(torch.cuda.Stream()):
+            pass

@@ -133,8 +133,10 @@ class Whole:
                 sum(int(request.cached_tokens) for request in made))
 
     def metrics(self) -> dict[str, float]:
-        """Drafted and accepted tokens: none, without speculation."""
-        return {}
+        """Drafted and accepted tokens of the latest requests, as SGLang counts them."""
+        seen = self._seen
+        return {"draft_tokens": float(self._scenario.draft * sum(r.spec_verify_ct for r in seen)),
+                "accepted_tokens": float(sum(r.spec_num_correct_drafts for r in seen))}
 
     def early_writes(self) -> list[str]:
         """What a host that is ahead of its device wrote too early."""
