@@ -14,6 +14,7 @@
 #include "hip_backend/kernels/code_objects.hpp"
 #include "properties/app/build_info.hpp"
 #include "properties/app/shell_word.hpp"
+#include "properties/app/tree_backend.hpp"
 #include "properties/step/decode/stage_compare.hpp"
 
 namespace mla::app {
@@ -139,6 +140,8 @@ MaybeError check_used(const DeviceChoice& choice, const std::vector<NamedBackend
   };
   if (named_aiter(choice.aiter_hsa) && !has(kAiter))
     return Error{ErrorCode::usage, "--aiter-hsa " + choice.aiter_hsa + " goes with backend aiter"};
+  if (!choice.aiter_tree.empty() && !has(kAiter))
+    return Error{ErrorCode::usage, "--aiter " + choice.aiter_tree + " goes with backend aiter"};
   for (const BuiltFile& file : built_files(choice))
     if (!has(kAiter))
       return Error{ErrorCode::usage, say(file.option, " ", file.path, " goes with backend aiter")};
@@ -177,6 +180,7 @@ Result<NamedBackend> make_hip(const DeviceChoice& choice) {
 }
 
 Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
+  if (!choice.aiter_tree.empty()) return make_tree(choice);
   if (choice.aiter_hsa.empty())
     return Error{ErrorCode::fault,
                  "backend 'aiter' needs the directory hsa of an AITER installation: --aiter-hsa "
@@ -207,11 +211,6 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
   };
   named.backend = hip::aiter::make_aiter_backend(std::move(*device), std::move(*installation), {});
   return named;
-}
-
-bool named_aiter(std::string_view directory) {
-  const char* environment = std::getenv("AITER_HSA");
-  return !directory.empty() && directory != (environment == nullptr ? "" : environment);
 }
 
 void compare_stages(NamedBackend& device) {
