@@ -66,4 +66,4 @@ def test_a_list_that_names_the_next_slot_is_found_in_the_first_decode(tmp_path):
 def test_a_scenario_that_is_not_served_is_inconclusive_by_name(tmp_path):
     found, _ = served(tmp_path, "e2e1:model=llama;heads=8")
     assert found["verdict"] == "inconclusive"
-    assert "found model=llama;spec=none" in found["findings"][0]
+    assert "found model=llama;spec=none;graphs=0" in found["findings"][0]

@@ -149,10 +149,13 @@ class Whole:
         return dict(plain.used)
 
 
+# A graph of drafts keeps the view of kv_indices that it was captured with, which is shorter than
+# what a replay reads of the same buffer: our launch would call that out of bounds.
 def _expect(scenario: Scenario) -> None:
-    if scenario.model != "mla" or scenario.spec == "ngram":
-        raise UsageError("SGLang serves scenarios with model=mla and spec=none or mtp here; found "
-                         f"model={scenario.model};spec={scenario.spec}")
+    s = scenario
+    if s.model != "mla" or s.spec == "ngram" or (s.spec == "mtp" and s.graphs):
+        raise UsageError("SGLang serves scenarios with model=mla and spec=none, or spec=mtp;"
+                         f"graphs=0, here; found model={s.model};spec={s.spec};graphs={s.graphs}")
 
 
 def _speculation(scenario: Scenario, folder: pathlib.Path) -> dict[str, Any]:
