@@ -22,7 +22,8 @@ def test_vllm_generates_what_float32_does_and_a_launch_of_it_is_a_valid_bundle(t
     scenario = "e2e1:requests=3;tokens=6;longest=40;chunk=32;late=1"
     done = subprocess.run(
         [sys.executable, "-m", "mla_testbed.engines.e2e.worker", "vllm", scenario,
-         tmp_path / "found", tmp_path / "bundle", "4", "1"], capture_output=True, text=True, timeout=900, check=False)
+         tmp_path / "found", tmp_path / "bundle", "4", "1"], capture_output=True, text=True,
+        timeout=900, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found").read_text())
     assert (found["verdict"], found["findings"]) == ("pass", []), done.stderr
