@@ -51,7 +51,8 @@ late=()
 if [[ -n ${MLA_CI_STARTED-} ]]; then
   built=$(($(date +%s) - MLA_CI_STARTED))
   left_out=()
-  ((built > 960)) && left_out+=(python_vllm_smoke python_sglang_smoke python_vllm_e2e style_lint)
+  ((built > 960)) && left_out+=(python_vllm_smoke python_sglang_smoke python_vllm_e2e
+                                  python_sglang_e2e style_lint)
   ((built > 1260)) && left_out+=(python_triton every_query plants estimate_peak)
   ((built > 1560)) && left_out+=(aiter_checked hip_gfx_mutation rocm_programs install_consumer)
   if ((${#left_out[@]})); then

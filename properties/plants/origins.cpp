@@ -85,9 +85,11 @@ constexpr Origin kOrigins[] = {
     {"BUG-063", "https://github.com/ROCm/aiter/issues/3855", ""},
     {"BUG-064", "https://github.com/vllm-project/vllm/issues/57923", ""},
     {"BUG-065", "https://github.com/ROCm/aiter/issues/4964",
-     "round-robin context parallelism on folded heads, which no route takes"},
+     "no route of ours takes round-robin context parallelism on folded heads; planted around vLLM "
+     "it fails P05 (tests/python/engines/vllm_ranks_plants.py)"},
     {"BUG-066", "https://github.com/ROCm/aiter/issues/3750",
-     "round-robin context parallelism, which no route takes; planners refuse it where it breaks"},
+     "no route of ours takes round-robin context parallelism, and planners refuse it where it "
+     "breaks; planted around vLLM it fails P05 (tests/python/engines/vllm_ranks_plants.py)"},
     {"BUG-067", "https://github.com/ROCm/aiter/issues/4420", "the same mechanism as BUG-068"},
     {"BUG-068", "https://github.com/ROCm/aiter/issues/4587", ""},
     {"BUG-069", "https://github.com/ROCm/aiter/issues/4350", ""},

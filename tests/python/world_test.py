@@ -365,3 +365,26 @@ def test_memory_that_nobody_wrote_is_poison_on_request_and_only_on_the_device():
     with world.entered(world.machine("gfx942")):
         plain = torch.empty(1000, device="cuda").view(torch.int32)
         assert (plain != 0x7FA5A5A5).any()
+
+
+def test_a_queued_copy_keeps_its_source_whatever_stream_is_recorded():
+    with world.entered(world.machine("gfx942", late_copies=True)):
+        host = torch.empty(3, pin_memory=True)
+        source = torch.arange(3.0, device="cuda")
+        host.copy_(source, non_blocking=True)
+        source.record_stream(torch.cuda.current_stream())
+        del source
+        torch.cuda.synchronize()
+        assert host.tolist() == [0, 1, 2]
+    with pytest.raises((RuntimeError, TypeError)):
+        torch.zeros(1).record_stream(None)
+
+
+def test_a_stream_context_can_be_entered_again():
+    with world.entered(world.machine("gfx942")):
+        context = torch.cuda.stream(torch.cuda.Stream())
+        for _ in range(2):
+            with context:
+                assert torch.zeros(1, device="cuda").item() == 0
+        with torch.cuda.StreamContext(torch.cuda.Stream()):
+            pass

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import types
 
 import pytest
 
@@ -19,6 +20,7 @@ from mla_testbed.engines.e2e.scenario import NAMED, Scenario, drawn  # noqa: E40
 from mla_testbed.engines.e2e.traced import Served, Step  # noqa: E402
 from mla_testbed.ported import Ported  # noqa: E402
 
+ENGINE = types.SimpleNamespace(name="vllm", supported="vLLM 0.33.0")
 SMALL = Scenario(heads=8, requests=2, tokens=4, longest=9)
 
 
@@ -274,7 +276,7 @@ def script(tmp_path, body):
 @pytest.mark.parametrize(("verdict", "code"), [("pass", 0), ("fail", 1), ("inconclusive", 4)])
 def test_the_exit_code_is_the_verdicts(tmp_path, capsys, verdict, code):
     made = dataclasses.asdict(Result("e2e1:", "vllm", "0.33.0", verdict=verdict, findings=["why"]))
-    python = script(tmp_path, f"cat > \"$4\" <<'E'\n{json.dumps(made)}\nE\n")
+    python = script(tmp_path, f"cat > \"$5\" <<'E'\n{json.dumps(made)}\nE\n")
     assert main(["e2e", "bf16", "--engine", "vllm", "--python", python,
                  "--json", str(tmp_path / "out")]) == code
     out = capsys.readouterr().out
@@ -286,7 +288,7 @@ def test_the_exit_code_is_the_verdicts(tmp_path, capsys, verdict, code):
 def test_changed_sources_of_aiter_that_did_not_run_are_not_passed(tmp_path, capsys, more, code):
     ported = Ported("e404", ("module_x",), {"csrc/x.cu": ("module_x",)}).as_json()
     made = dataclasses.asdict(Result("e2e1:", "vllm", "0.33.0", ported=ported))
-    python = script(tmp_path, f"cat > \"$4\" <<'E'\n{json.dumps(made)}\nE\n")
+    python = script(tmp_path, f"cat > \"$5\" <<'E'\n{json.dumps(made)}\nE\n")
     assert main(["e2e", "bf16", "--engine", "vllm", "--python", python, *more]) == code
     out = capsys.readouterr().out
     assert "csrc/x.cu differs from AITER e404, and its change did not run" in out
@@ -298,7 +300,7 @@ def test_changed_sources_of_aiter_that_did_not_run_are_not_passed(tmp_path, caps
 def test_what_was_not_watched_is_inconclusive(worst, blind, sentence):
     step, result = Step(0, []), Result("e2e1:", version="9.9")
     step.tokens = None if blind else torch.zeros(0)
-    worker._seen(dict.fromkeys(worst, 0.1), [step], result)
+    worker._seen(dict.fromkeys(worst, 0.1), [step], result, ENGINE)
     assert result.verdict == "inconclusive"
     assert sentence in result.findings[0]
 
@@ -306,7 +308,8 @@ def test_what_was_not_watched_is_inconclusive(worst, blind, sentence):
 def test_a_run_that_was_watched_throughout_passes():
     step, result = Step(0, []), Result("e2e1:")
     step.tokens = torch.zeros(0)
-    worker._seen(dict.fromkeys(["query", "key", "attention", "logits"], 0.1), [step], result)
+    worst = dict.fromkeys(["query", "key", "attention", "logits"], 0.1)
+    worker._seen(worst, [step], result, ENGINE)
     assert result.verdict == "pass"
 
 

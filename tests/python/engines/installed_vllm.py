@@ -28,9 +28,9 @@ def run(*arguments):
     return done
 
 
-def planted(plants, cases):
+def planted(plants, arguments):
     """Plant -> properties that fail, verdicts; all in one process of vLLM's interpreter."""
-    done = subprocess.run([interpreter(Setting("vllm")), plants.__file__, *cases],
+    done = subprocess.run([interpreter(Setting("vllm")), plants.__file__, *arguments],
                           capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stderr
     return {plant: rest for plant, *rest in map(json.loads, done.stdout.splitlines())}

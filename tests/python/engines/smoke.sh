@@ -2,8 +2,8 @@
 # Fifty random cases, half of them for each architecture, on the unmodified builder of an engine.
 #
 #   tests/python/engines/smoke.sh BUILD vllm|sglang
-#   tests/python/engines/smoke.sh BUILD vllm plants    FA and sparse MLA, and defects planted in vLLM's
-#   tests/python/engines/smoke.sh BUILD vllm e2e       the whole engine serves one scenario
+#   tests/python/engines/smoke.sh BUILD vllm plants    FA, sparse MLA and ranks, and defects planted in vLLM's
+#   tests/python/engines/smoke.sh BUILD vllm|sglang e2e    the whole engine serves a scenario
 #
 # Where AITER_SRC names a source tree of AITER, a few cases are attended too. Elsewhere the builder
 # runs on this project's planners (--without-aiter). The environment lies in BUILD/venv-smoke-ENGINE,
@@ -21,7 +21,7 @@ venv=$build/venv-smoke-$engine
 requirements=$root/properties/python/mla_testbed/engines/$engine/requirements.txt
 tests=("$here/smoke_test.py")
 if [[ ${3-} == plants ]]; then
-  tests=("$here/vllm_fa_test.py" "$here/vllm_sparse_test.py")
+  tests=("$here/vllm_fa_test.py" "$here/vllm_sparse_test.py" "$here/vllm_ranks_test.py")
   export MLA_TESTBED_VLLM=$venv
   if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
     echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
@@ -29,7 +29,7 @@ if [[ ${3-} == plants ]]; then
   fi
 fi
 if [[ ${3-} == e2e ]]; then
-  tests=("$here/vllm_e2e_test.py")
+  tests=("$here/${engine}_e2e_test.py")
   if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
     echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
     exit 10
@@ -70,7 +70,7 @@ environment "$venv" "$(cat "$triton_requirements" "$requirements" "${BASH_SOURCE
 }
 
 more=$(dirname "$requirements")/requirements-e2e.txt
-if [[ ${3-} == e2e ]] && ! cmp -s "$more" "$venv/e2e"; then
+if [[ ${3-} == e2e && -f $more ]] && ! cmp -s "$more" "$venv/e2e"; then
   timeout 900 "$venv/bin/pip" install -qq --no-compile --no-deps -r "$more" || {
     echo "skipped: pip cannot install $more"
     exit 10

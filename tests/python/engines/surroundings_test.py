@@ -1,14 +1,11 @@
 """What an engine finds around it: operations that it registers, amdsmi, AITER's wrappers."""
 
-import sys
-
 import pytest
 
 torch = pytest.importorskip("torch", reason="a world is CPU-only torch: pip install torch")
 
-from mla_testbed import UsageError, mla_capture, world  # noqa: E402
+from mla_testbed import mla_capture, world  # noqa: E402
 from mla_testbed.engines import Machine, surroundings  # noqa: E402
-from mla_testbed.engines.vllm import installed  # noqa: E402
 
 
 @pytest.fixture
@@ -132,26 +129,3 @@ def test_a_tree_of_aiter_without_code_objects_is_refused_by_name(tmp_path):
     surroundings.whole(str(tmp_path), "gfx950")
     with pytest.raises(ImportError, match="hsa/gfx942"):
         surroundings.whole(str(tmp_path), "gfx942")
-
-
-@pytest.mark.parametrize(("text", "refused"), [("self.dcp_manager = None", True), ("", False)])
-def test_ranks_are_refused_where_the_layer_of_vllm_has_a_dcp_manager(
-    tmp_path, monkeypatch, text, refused
-):
-    folder = tmp_path / "vllm/model_executor/layers/attention"
-    folder.mkdir(parents=True)
-    for parent in (folder, *list(folder.parents)[:3]):
-        (parent / "__init__.py").touch()
-    (folder / "mla_attention.py").write_text(text)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "vllm"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(installed, "version", lambda: "0.33.0")
-    installed.expect_ranks(1)
-    if refused:
-        with pytest.raises(UsageError, match=r"option dcp=2: the MLA layer of vLLM 0\.33\.0 has"):
-            installed.expect_ranks(2)
-    else:
-        installed.expect_ranks(2)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "vllm"]:
-        del sys.modules[name]

@@ -21,8 +21,9 @@ if os.environ.get("MLA_TESTBED_SMOKE") != "vllm" or not os.environ.get("AITER_SR
 def test_vllm_generates_what_float32_does_and_a_launch_of_it_is_a_valid_bundle(tmp_path):
     scenario = "e2e1:requests=3;tokens=6;longest=40;chunk=32;late=1"
     done = subprocess.run(
-        [sys.executable, "-m", "mla_testbed.engines.e2e.worker", scenario, tmp_path / "found",
-         tmp_path / "bundle", "4", "1"], capture_output=True, text=True, timeout=900, check=False)
+        [sys.executable, "-m", "mla_testbed.engines.e2e.worker", "vllm", scenario,
+         tmp_path / "found", tmp_path / "bundle", "4", "1"], capture_output=True, text=True,
+        timeout=900, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found").read_text())
     assert (found["verdict"], found["findings"]) == ("pass", []), done.stderr

@@ -5,6 +5,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="stand-ins need torch, which is not installed")
 
 from mla_testbed import FaultError, world  # noqa: E402
+from mla_testbed.engines import plain  # noqa: E402
 from mla_testbed.engines.vllm import kernels  # noqa: E402
 
 
@@ -15,14 +16,14 @@ def x():
 
 def test_rms_norm_is_torchs(x):
     weight, out = torch.rand(64).bfloat16(), torch.empty_like(x)
-    kernels.rms_norm(out, x, weight, 1e-6)
+    plain.rms_norm(out, x, weight, 1e-6)
     right = torch.nn.functional.rms_norm(x.float(), (64,), weight.float(), 1e-6)
     assert torch.equal(out, right.bfloat16())
 
 
 def test_a_fused_norm_leaves_the_sum_in_the_residual(x):
     residual, y = torch.ones_like(x), x.clone()
-    kernels.fused_add_rms_norm(y, residual, None, 1e-6)
+    plain.fused_add_rms_norm(y, residual, None, 1e-6)
     total = (x.float() + 1).bfloat16()
     assert torch.equal(residual, total)
     assert torch.equal(y, torch.nn.functional.rms_norm(total.float(), (64,), None, 1e-6).bfloat16())
@@ -30,7 +31,7 @@ def test_a_fused_norm_leaves_the_sum_in_the_residual(x):
 
 def test_silu_and_mul_takes_halves_of_a_row(x):
     out = torch.empty(5, 32, dtype=torch.bfloat16)
-    kernels.silu_and_mul(out, x)
+    plain.silu_and_mul(out, x)
     gate, up = x.float()[:, :32], x.float()[:, 32:]
     assert torch.equal(out, (gate / (1 + torch.exp(-gate)) * up).bfloat16())
 
@@ -80,7 +81,7 @@ def test_a_slot_past_the_cache_is_a_fault():
 def test_a_linear_layer_is_torchs(x):
     weight, bias = torch.randn(7, 64).bfloat16(), torch.randn(7).bfloat16()
     right = torch.nn.functional.linear(x.float(), weight.float(), bias.float()).bfloat16()
-    assert torch.equal(kernels.linear(weight, x, bias), right)
+    assert torch.equal(plain.linear(weight, x, bias), right)
 
 
 def test_fp8_values_are_divided_by_their_scale_and_saturate():

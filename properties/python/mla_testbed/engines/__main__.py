@@ -87,6 +87,7 @@ def _common(made: argparse.ArgumentParser) -> None:
 def _kind(made: argparse.ArgumentParser) -> None:
     made.add_argument("--kind", choices=tuple(KINDS), default="decode",
                       help="of steps: decode, prefill of MLA, sparse for decode over chosen keys, "
+                           "ranks for decode of several that share contexts, "
                            "or fa for AITER's flash attention backend (decode)")
 
 
@@ -158,6 +159,8 @@ def _error(error: BaseException, code: int) -> int:
 
 def _setting(options: argparse.Namespace) -> Setting:
     kind = getattr(options, "kind", None) or _kind_of(options.case)
+    if kind == "decode" and any(option.startswith("dcp=") for option in options.option):
+        kind = "ranks"
     return Setting(options.engine, options.python, options.late_copies, options.without_aiter,
                    options.timeout, tuple(options.option), kind)
 

@@ -11,10 +11,11 @@ from .engine import Machine
 from .fa.kind import Fa
 from .kind import Kind
 from .prefill.kind import Prefill
+from .ranks.kind import Ranks
 from .sparse.kind import Sparse
 
 KINDS: dict[str, Kind[Any, Any]] = {
-    kind.name: kind for kind in (Decode(), Fa(), Prefill(), Sparse())}
+    kind.name: kind for kind in (Decode(), Fa(), Prefill(), Ranks(), Sparse())}
 #: Those that case lines have (docs/reference/cases.md).
 CASE_KINDS = tuple(name for name, kind in KINDS.items() if kind.in_cases)
 

@@ -26,6 +26,8 @@ def install(state: State, patches: Patches) -> None:
     patches.set(tensor, "is_pinned",
                 lambda self, device=None: notes.place(self) == notes.PINNED)
     patches.set(tensor, "pin_memory", _pin_memory)
+    # What is queued keeps its tensors: no memory is given away before.
+    patches.set(tensor, "record_stream", lambda self, stream: None)
     patches.set(tensor, "to", _to(state, tensor.to))
     patches.set(tensor, "cuda", lambda self, device=None, non_blocking=False, memory_format=None:
                 move(state, self, notes.DEVICE, non_blocking=non_blocking))

@@ -84,7 +84,8 @@ def _work(state: State) -> dict[str, Any]:
     return {
         "synchronize": synchronize, "current_stream": lambda device=None: stream,
         "default_stream": lambda device=None: stream, "set_stream": lambda stream: None,
-        "stream": streams.stream_context, "Stream": streams.Stream, "Event": streams.Event,
+        "stream": streams.StreamContext, "StreamContext": streams.StreamContext,
+        "Stream": streams.Stream, "Event": streams.Event,
         "CUDAGraph": graphs.CUDAGraph, "graph": graphs.graph,
         "graph_pool_handle": lambda: (0, 0),
         "is_current_stream_capturing": lambda: state.capture is not None,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from .state import State
@@ -107,7 +105,14 @@ class AnyEvent(Event):
         super().__init__(**options)
 
 
-@contextlib.contextmanager
-def stream_context(stream: Any) -> Iterator[None]:
-    """`with torch.cuda.stream(s):`"""
-    yield
+class StreamContext:
+    """`with torch.cuda.stream(s):`, as often as one likes."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: Any) -> None:
+        return None

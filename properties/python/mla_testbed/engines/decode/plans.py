@@ -88,12 +88,23 @@ class OfPlans(Kind[Step, Built], Generic[Step]):
 
     def save(self, folder: pathlib.Path, case: str, step: Step, built: Built) -> None:
         """A bundle for each plan."""
-        for name, bundle in [("decode", built.bundle)] + [
-                (f"plan-{i}", other) for i, other in enumerate(built.others)]:
-            if bundle is not None:
-                scalars = {**bundle.scalars, "name": f"{case} step {step.number}"}
-                arrays = without_pages(bundle).arrays
-                Bundle(scalars, arrays).save(folder / f"step-{step.number}-{name}")
+        save_plans(folder, case, step, built)
+
+
+def save_plans(
+    folder: pathlib.Path, case: str, step: EngineStep, built: Built, suffix: str = ""
+) -> None:
+    """A bundle for each plan of a step.
+
+    Args:
+        suffix: of their names.
+    """
+    for name, bundle in [("decode", built.bundle)] + [
+            (f"plan-{i}", other) for i, other in enumerate(built.others)]:
+        if bundle is not None:
+            scalars = {**bundle.scalars, "name": f"{case} step {step.number}{suffix}"}
+            arrays = without_pages(bundle).arrays
+            Bundle(scalars, arrays).save(folder / f"step-{step.number}-{name}{suffix}")
 
 
 def check_plan(step: EngineStep, bundle: Bundle) -> list[Finding]:

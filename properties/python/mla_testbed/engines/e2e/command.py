@@ -30,10 +30,11 @@ class Runner:
     """Runs scenarios.
 
     Attributes:
-        python: the engine's interpreter. timeout: seconds for a scenario.
+        engine: its name. python: the engine's interpreter. timeout: seconds for a scenario.
         bundles: where launches of faults are saved, or None.
     """
 
+    engine: str
     python: str
     timeout: float
     bundles: pathlib.Path | None = None
@@ -45,8 +46,8 @@ class Runner:
             path = pathlib.Path(scratch) / "result.json"
             more = [] if bundle is None else [str(bundle[0]), str(bundle[1]), str(bundle[2])]
             with (pathlib.Path(scratch) / "log").open("w+b") as log:
-                code = self._call(["-m", "mla_testbed.engines.e2e.worker", str(scenario), str(path),
-                                   *more], scratch, log)
+                code = self._call(["-m", "mla_testbed.engines.e2e.worker", self.engine,
+                                   str(scenario), str(path), *more], scratch, log)
                 if path.is_file():
                     return Result.read(path)
                 log.seek(0)
@@ -87,7 +88,8 @@ def run(options: argparse.Namespace) -> int:
     if not scenarios:
         raise UsageError(f"e2e needs a SCENARIO or --random N; expected one of {', '.join(NAMED)}")
     bundles = pathlib.Path(options.bundles).resolve() if options.bundles else None
-    runner = Runner(interpreter(Setting(options.engine, options.python)), options.timeout, bundles)
+    runner = Runner(options.engine, interpreter(Setting(options.engine, options.python)),
+                    options.timeout, bundles)
     tally: collections.Counter[str] = collections.Counter()
     ported: Ported | None = None
     started = time.monotonic()

@@ -16,9 +16,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
                                            "its tokens with float32")
     made.add_argument("scenarios", nargs="*", metavar="SCENARIO",
                       help=f"{', '.join(NAMED)}, or a line such as e2e1:heads=8;block=64")
-    made.add_argument("--engine", required=True, choices=("vllm",))
+    made.add_argument("--engine", required=True, choices=("vllm", "sglang"))
     made.add_argument("--python", metavar="PATH",
-                      help="the engine's interpreter or virtual environment (MLA_TESTBED_VLLM)")
+                      help="the engine's interpreter or virtual environment (MLA_TESTBED_VLLM, "
+                           "MLA_TESTBED_SGLANG)")
     made.add_argument("--random", type=int, default=0, metavar="N", help="draw N scenarios as well")
     made.add_argument("--seed", type=int, default=1, help="of the drawn ones (1)")
     made.add_argument("--timeout", type=float, default=ONE_SCENARIO, metavar="SECONDS",

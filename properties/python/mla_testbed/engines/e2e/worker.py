@@ -1,6 +1,6 @@
 r"""The process of one scenario: draws prompts, measures the floor, serves, compares.
 
-    python -m mla_testbed.engines.e2e.worker SCENARIO RESULT.json [BUNDLE STEP LAYER]
+    python -m mla_testbed.engines.e2e.worker ENGINE SCENARIO RESULT.json [BUNDLE STEP LAYER]
 
 With a bundle, the decode launch of that step and layer is saved there with its tensors.
 `MLA_TESTBED_E2E_PLANT` names a Python file with a function `plant(whole)`, called before the engine
@@ -10,6 +10,7 @@ starts: tests change the engine by it.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import os
 import pathlib
 import runpy
@@ -46,11 +47,11 @@ class Clock:
 
 def main(arguments: list[str]) -> int:
     """Leaves the result in the file; an engine that cannot be imported is inconclusive."""
-    text, path, *bundle = arguments
+    engine, text, path, *bundle = arguments
     scenario = Scenario.parse(text)
     result = Result(str(scenario))
     try:
-        _judge(scenario, result, bundle)
+        _judge(engine, scenario, result, bundle)
     except (ImportError, MlaError) as e:
         traceback.print_exc()
         result.unknown(f"{type(e).__name__}: {e}")
@@ -58,15 +59,15 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _judge(scenario: Scenario, result: Result, bundle: list[str]) -> None:
+def _judge(engine: str, scenario: Scenario, result: Result, bundle: list[str]) -> None:
     clock = Clock(result.seconds)
     torch.set_num_threads(1)  # small matrices: a second thread would mostly wait
     made = model.make(scenario)
     asked = prompts.ask(scenario, made)
     clock("prompts")
-    from ..vllm.whole import Whole
-
-    whole = Whole(scenario, COMPUTE_UNITS[scenario.arch])
+    # Each engine's package has one.
+    module = importlib.import_module(f"..{engine}.whole", __package__)
+    whole = module.Whole(scenario, COMPUTE_UNITS[scenario.arch])
     if bundle:
         whole.watch.save_launch(int(bundle[1]), int(bundle[2]), bundle[0])
     plant = os.environ.get("MLA_TESTBED_E2E_PLANT")
@@ -84,7 +85,7 @@ def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: An
     Raises:
         ImportError: something is not there that says nothing about the engine.
     """
-    result.engine, result.version, result.aiter = "vllm", whole.version, whole.aiter
+    result.engine, result.version, result.aiter = whole.name, whole.version, whole.aiter
     result.margin, result.allowed = asked.margin, asked.floor.bound
     out: list[list[int]] = []
     try:
@@ -101,7 +102,12 @@ def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: An
     except Exception as e:
         traceback.print_exc()
         if isinstance(e, AttributeError) and "_OpNamespace" in str(e):
-            raise ImportError(f"an operation that vLLM compiles is not served here: {e}") from e
+            raise ImportError(f"an operation that the engine compiles is not served: {e}") from e
+        last = traceback.extract_tb(e.__traceback__)[-1]
+        if pathlib.Path(last.filename).parent.parent == pathlib.Path(__file__).parents[1]:
+            raise ImportError(f"{whole.name} {whole.version} has something else than is watched: "
+                              f"{type(e).__name__}: {e} ({pathlib.Path(last.filename).name}:"
+                              f"{last.lineno}); expected {whole.supported}") from e
         result.found(f"the engine raised {type(e).__name__}: {raised.first_line(e)} "
                      f"{raised.place(e)}")
     clock("served")
@@ -146,20 +152,20 @@ def _compare(scenario: Scenario, asked: prompts.Asked, out: list[list[int]],
         result.fault = dataclasses.asdict(fault)
         result.found(f"first fault: {fault}")
     elif result.verdict == PASS:
-        _seen(found.worst, steps, result)
+        _seen(found.worst, steps, result, whole)
     result.lists = sum(step.built is not None for step in steps)
     for finding in finder.judged_lists(scenario, units, steps):
         result.found(f"{finding.property} step {finding.step}: {finding.what}")
 
 
-def _seen(worst: dict[str, float], steps: list[Step], result: Result) -> None:
+def _seen(worst: dict[str, float], steps: list[Step], result: Result, whole: Any) -> None:
     """What was not watched did not pass."""
     missing = [name for name in ("query", "key", "attention", "logits") if name not in worst]
     blind = [str(step.number) for step in steps if step.tokens is None]
     if missing or blind or not steps:
-        result.unknown(f"vLLM {result.version} runs elsewhere than where it is watched: "
+        result.unknown(f"{whole.name} {result.version} runs elsewhere than where it is watched: "
                        f"{', '.join(missing) or 'no tensor'} never seen, no layer seen in "
-                       f"{len(blind)} of {len(steps)} steps; expected vLLM 0.33.0")
+                       f"{len(blind)} of {len(steps)} steps; expected {whole.supported}")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ from typing import Any, NoReturn
 
 #: SGLang's compiled kernels. None of them is on the way of MLA with AITER.
 COMPILED = "sgl_kernel"
+#: Modules of it that a whole engine imports. Of others SGLang does without.
+_INSIDE = ("sgl_kernel.kvcacheio",)
 BACKEND = "sglang.srt.layers.attention.aiter_backend"
 
 #: What `aiter_backend` imports from AITER in one statement: without one of them it has none.
@@ -44,13 +46,15 @@ class _Kernels(ModuleType):
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds COMPILED where it is not installed."""
+    """Finds COMPILED, and modules inside of it, where it is not installed."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """A spec of the replacement, or None for another module."""
-        return importlib.machinery.ModuleSpec(fullname, self) if fullname == COMPILED else None
+        if fullname not in (COMPILED, *_INSIDE):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=fullname == COMPILED)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """The replacement."""

@@ -16,13 +16,12 @@ from ..engine import Machine
 from ..line import CaseLine
 from ..observed import Observed
 from ..step import EngineStep
-from . import config, installed
+from . import config
 from .base import VllmBase
 from .batch import RunnerBuffers
 
-#: What `--option` takes: the method of speculative decoding; how many ranks share a context, of
-#: which this is the first.
-OPTIONS = {"speculation": ("mtp", "eagle3"), "dcp": ("1", "2", "4", "8")}
+#: What `--option` takes: the method of speculative decoding.
+OPTIONS: dict[str, tuple[str, ...]] = {"speculation": ("mtp", "eagle3")}
 
 
 class VllmEngine(VllmBase):
@@ -38,11 +37,7 @@ class VllmEngine(VllmBase):
 
         init_workspace_manager(self._device)
         self._observed = Observed(machine.arch, machine.compute_units)
-        self._method, self._ranks = self._options["speculation"], int(self._options.get("dcp", 1))
-        self.attends = self.attends and self._ranks == 1
-        installed.expect_ranks(self._ranks)
-        if self._ranks > 1:
-            config.share_contexts(self._ranks)
+        self._method = self._options["speculation"]
 
     def adapt(self, line: CaseLine) -> CaseLine:
         """vLLM quantises the query if and only if the cache is fp8; its kernel pages have 1 token.
@@ -73,13 +68,16 @@ class VllmEngine(VllmBase):
     def start(self, steps: Sequence[EngineStep]) -> None:
         """A builder with room for these steps, and the runner's buffers."""
         first, limits = steps[0], config.Limits.of(steps)
-        self._current = config.varied(self.base, first, limits, self._method, self._ranks)
-        self._buffers = RunnerBuffers(limits, first.block_size, self._ranks)
         self._impl: Any = None
+        self._prepare(first, limits)
         with self._entered():
             self._builder = self._module.AiterMLAMetadataBuilder(
                 self.spec(first), [config.LAYER], self._current, self._device)
         self._poison()
+
+    def _prepare(self, first: EngineStep, limits: config.Limits) -> None:
+        self._current = config.varied(self.base, first, limits, self._method)
+        self._buffers = RunnerBuffers(limits, first.block_size)
 
     def _poison(self) -> None:
         for name, value in vars(self._builder).items():

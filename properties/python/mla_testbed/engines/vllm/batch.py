@@ -18,8 +18,7 @@ class RunnerBuffers:
     """query_start_loc, seq_lens, block table and slot mapping, allocated once.
 
     The parts of a step are written in place, as the runner does: a captured graph reads the same
-    memory at its replay. Where ranks share a context, the lengths of a step are those of this
-    rank, and whole contexts are as many times longer.
+    memory at its replay.
 
     Args:
         whole_columns: the table is as wide as the next power of two. Kernels are compiled anew for
@@ -27,16 +26,14 @@ class RunnerBuffers:
     """
 
     def __init__(
-        self, limits: Limits, block_size: int, ranks: int = 1, *, whole_columns: bool = False
+        self, limits: Limits, block_size: int, *, whole_columns: bool = False
     ) -> None:
-        self._ranks = ranks
         device = torch.device("cuda")
         columns = -(-limits.keys // block_size)
         if whole_columns:
             columns = 1 << (columns - 1).bit_length()
         self.query_start_loc = torch.zeros(limits.requests + 1, dtype=torch.int32, device=device)
         self.seq_lens = torch.zeros(limits.requests, dtype=torch.int32, device=device)
-        self.local_lens = torch.zeros_like(self.seq_lens)
         self.block_table = torch.zeros(limits.requests, columns, dtype=torch.int32, device=device)
 
     def fill(
@@ -59,25 +56,23 @@ class RunnerBuffers:
         table = np.full(tuple(self.block_table.shape), NULL_BLOCK, np.int32)
         for request, blocks in enumerate(step.block_tables):
             table[request, :len(blocks)] = blocks
-        for buffer, values in ((self.query_start_loc, starts), (self.local_lens, lengths),
-                               (self.seq_lens, lengths * self._ranks), (self.block_table, table)):
+        for buffer, values in ((self.query_start_loc, starts), (self.seq_lens, lengths),
+                               (self.block_table, table)):
             buffer.copy_(torch.from_numpy(values))
         return CommonAttentionMetadata(
             query_start_loc=self.query_start_loc[:requests + 1],
             query_start_loc_cpu=torch.from_numpy(starts[:requests + 1]),
             seq_lens=self.seq_lens[:requests], num_reqs=requests, num_actual_tokens=rows,
             max_query_len=max(step.query_lens),
-            max_seq_len=longest if longest is not None else max(step.seq_lens) * self._ranks,
-            dcp_local_seq_lens=self.local_lens[:requests] if self._ranks > 1 else None,
+            max_seq_len=longest if longest is not None else max(step.seq_lens),
             block_table_tensor=self.block_table[:requests],
             slot_mapping=torch.zeros(rows, dtype=torch.int64, device="cuda"), causal=True,
-            seq_lens_cpu_upper_bound=torch.from_numpy(lengths[:requests] * self._ranks))
+            seq_lens_cpu_upper_bound=torch.from_numpy(lengths[:requests]))
 
     def warm(self, rows: int) -> None:
         """Every request has so many rows and keys, as in the batch that a graph is captured with.
         """
         starts = torch.arange(self.query_start_loc.numel(), dtype=torch.int32) * rows
         self.query_start_loc.copy_(starts)
-        self.local_lens.fill_(rows)
-        self.seq_lens.fill_(rows * self._ranks)
+        self.seq_lens.fill_(rows)
 

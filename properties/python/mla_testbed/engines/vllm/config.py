@@ -89,32 +89,15 @@ def base(model: dict[str, Any]) -> Any:
             device_config=DeviceConfig("cuda"))
 
 
-def share_contexts(ranks: int) -> None:
-    """Makes this process the first of some ranks that share each context (DCP).
-
-    The other ranks do not exist: metadata can be built, and nothing can be attended.
-    """
-    from vllm.distributed import parallel_state
-
-    parallel_state._DCP = SimpleNamespace(  # noqa: SLF001 there is no other way in
-        world_size=ranks, rank_in_group=0, device_group=None)
-
-
-def varied(
-    config: Any, step: EngineStep, limits: Limits, method: str, ranks: int = 1
-) -> Any:
+def varied(config: Any, step: EngineStep, limits: Limits, method: str) -> Any:
     """A copy for a step's heads, dtypes and blocks, with room for `limits`.
 
     Args:
         method: of speculative decoding, "mtp" or "eagle3".
-        ranks: how many share a context.
     """
     heads = {"num_attention_heads": step.heads, "num_key_value_heads": step.heads}
     made = resized(config, step, limits, heads, {"total_num_attention_heads": step.heads},
                    speculation(method, limits.rows - 1))
-    made.parallel_config = copy.copy(config.parallel_config)
-    made.parallel_config.decode_context_parallel_size = ranks
-    made.model_config.max_model_len *= ranks
     made.cache_config.cache_dtype = "fp8" if step.dtype_kv == "fp8" else "auto"
     made.compilation_config.static_forward_context = {LAYER: layer()}
     return made

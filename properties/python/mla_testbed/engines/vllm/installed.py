@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import os
-import pathlib
-
-from ...errors import UsageError
 
 NEEDED = "pip install it from source, with VLLM_TARGET_DEVICE=empty (docs/use/engines.md)"
 
@@ -24,25 +20,6 @@ def version() -> str:
         return importlib.metadata.version("vllm").partition("+")[0]
     except importlib.metadata.PackageNotFoundError as e:
         raise ImportError(f"vLLM is not installed: {NEEDED}") from e
-
-
-def expect_ranks(ranks: int) -> None:
-    """Whether contexts can be shared by ranks (DCP) in the vLLM that is installed.
-
-    Raises:
-        UsageError: its MLA layer hands its builder a DCP manager, which the adapter's has not.
-    """
-    if ranks == 1:
-        return
-    try:
-        found = importlib.util.find_spec("vllm.model_executor.layers.attention.mla_attention")
-    except ModuleNotFoundError:
-        found = None
-    if found is None or found.origin is None:
-        return
-    if "dcp_manager" in pathlib.Path(found.origin).read_text(encoding="utf-8"):
-        raise UsageError(f"option dcp={ranks}: the MLA layer of vLLM {version()} has a DCP "
-                         "manager, which this adapter lacks; expected dcp=1, or an older vLLM")
 
 
 def platform() -> None:

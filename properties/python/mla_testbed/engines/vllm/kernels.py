@@ -6,22 +6,17 @@ run was not the engine's or AITER's own.
 
 from __future__ import annotations
 
-import collections
-import contextlib
 import ctypes
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from ... import world
 from ...errors import FaultError
 from ...world import notes
+from .. import plain
 from . import operations
 
-#: Calls of each operation, by the name that a report shows.
-used: collections.Counter[str] = collections.Counter()
 _kept: list[Any] = []
 
 #: Operations that speculation's imports ask for by name, and that nothing here calls.
@@ -50,27 +45,6 @@ _NEVER_CALLED = (
 )
 
 
-def rms_norm(out: torch.Tensor, input: torch.Tensor, weight: torch.Tensor | None,
-             epsilon: float) -> None:
-    """out = input / sqrt(mean(input^2) + epsilon) * weight, in float32. (rows, elements)."""
-    x = input.float()
-    x = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + epsilon)
-    out.copy_((x if weight is None else x * weight.float()).to(out.dtype))
-
-
-def fused_add_rms_norm(input: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor | None,
-                       epsilon: float) -> None:
-    """residual += input, rounded; input = its norm."""
-    residual.copy_((input.float() + residual.float()).to(residual.dtype))
-    rms_norm(input, residual, weight, epsilon)
-
-
-def silu_and_mul(result: torch.Tensor, input: torch.Tensor) -> None:
-    """silu of the first half of each row times the second half."""
-    gate, up = input.float().chunk(2, dim=-1)
-    result.copy_((torch.nn.functional.silu(gate) * up).to(result.dtype))
-
-
 def rotary_embedding(
     positions: torch.Tensor, query: torch.Tensor, key: torch.Tensor | None, head_size: int,
     cos_sin_cache: torch.Tensor, is_neox: bool, rope_dim_offset: int = 0, inverse: bool = False,
@@ -89,14 +63,7 @@ def rotary_embedding(
             continue
         heads = tensor.view(positions.numel(), -1, head_size)
         part = heads[..., rope_dim_offset:rope_dim_offset + count]
-        halves = part.float()
-        a, b = (halves.chunk(2, dim=-1) if is_neox
-                else (halves[..., 0::2], halves[..., 1::2]))
-        s = -sin if inverse else sin
-        x, y = a * cos - b * s, b * cos + a * s
-        new = (torch.cat((x, y), -1) if is_neox
-               else torch.stack((x, y), -1).flatten(-2))
-        part.copy_(new.to(part.dtype))
+        plain.turn(part, cos, -sin if inverse else sin, is_neox=is_neox)
 
 
 def concat_and_cache_mla(
@@ -130,13 +97,6 @@ def concat_and_cache_mla(
         kv_cache[slots // kv_cache.shape[1], slots % kv_cache.shape[1]] = rows.to(kv_cache.dtype)
 
 
-def linear(weight: torch.Tensor, x: torch.Tensor, bias: torch.Tensor | None = None
-           ) -> torch.Tensor:
-    """x @ weight.T + bias in float32, rounded. weight: (out, in), x: (rows, in)."""
-    out = x.float() @ weight.float().T
-    return (out if bias is None else out + bias.float()).to(x.dtype)
-
-
 def static_scaled_fp8_quant(result: torch.Tensor, input: torch.Tensor, scale: torch.Tensor,
                             group_shape: Any = None) -> None:
     """result = input / scale, saturated. One scale."""
@@ -157,10 +117,11 @@ def device_view(cpu_tensor: torch.Tensor) -> torch.Tensor:
 
 
 _SERVED: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    ("_C", "rms_norm(Tensor! result, Tensor input, Tensor? weight, float epsilon) -> ()", rms_norm),
+    ("_C", "rms_norm(Tensor! result, Tensor input, Tensor? weight, float epsilon) -> ()",
+     plain.rms_norm),
     ("_C", "fused_add_rms_norm(Tensor! input, Tensor! residual, Tensor? weight, float epsilon) "
-     "-> ()", fused_add_rms_norm),
-    ("_C", "silu_and_mul(Tensor! result, Tensor input) -> ()", silu_and_mul),
+     "-> ()", plain.fused_add_rms_norm),
+    ("_C", "silu_and_mul(Tensor! result, Tensor input) -> ()", plain.silu_and_mul),
     ("_C", "rotary_embedding(Tensor positions, Tensor! query, Tensor!? key, int head_size, "
      "Tensor cos_sin_cache, bool is_neox, int rope_dim_offset=0, bool inverse=False) -> ()",
      rotary_embedding),
@@ -170,11 +131,11 @@ _SERVED: tuple[tuple[str, str, Callable[..., Any]], ...] = (
      "Tensor slot_mapping, str kv_cache_dtype, Tensor scale, bool skip_scale=False) -> ()",
      concat_and_cache_mla),
     ("_rocm_C", "wvSplitK(Tensor in_a, Tensor in_b, Tensor? in_bias, int CuCount) -> Tensor",
-     lambda a, b, bias, units: linear(a, b, bias)),
+     lambda a, b, bias, units: plain.linear(a, b, bias)),
     ("_rocm_C", "wvSplitKrc(Tensor in_a, Tensor in_b, Tensor? in_bias, int CuCount) -> Tensor",
-     lambda a, b, bias, units: linear(b, a, bias)),
+     lambda a, b, bias, units: plain.linear(b, a, bias)),
     ("_rocm_C", "LLMM1(Tensor in_a, Tensor in_b, int rows_per_block) -> Tensor",
-     lambda a, b, rows: linear(a, b)),
+     lambda a, b, rows: plain.linear(a, b)),
 )
 
 
@@ -182,7 +143,7 @@ def install() -> None:
     """Once in a process, inside a stage, after AITER and vLLM are imported."""
     operations.install()
     for namespace, schema, body in _SERVED:
-        _define(namespace, schema, _counted(schema.partition("(")[0], body))
+        _define(namespace, schema, plain.counted(schema.partition("(")[0], body))
     for schema in _NEVER_CALLED:
         _define("_C", schema, None)
     torch.ops._C.get_cuda_view_from_cpu_tensor = device_view
@@ -197,17 +158,6 @@ def _define(namespace: str, schema: str, body: Callable[..., Any] | None) -> Non
     if body is not None:
         library.impl(name, body, "CPU")
     _kept.append(library)  # what it defines ends with it
-
-
-def _counted(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(body)
-    def called(*arguments: Any, **named: Any) -> Any:
-        used[name] += 1
-        entered = world.active()
-        with contextlib.nullcontext() if entered is None else entered.kernel():
-            return body(*arguments, **named)
-
-    return called
 
 
 def _fp8() -> torch.dtype:

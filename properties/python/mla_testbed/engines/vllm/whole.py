@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ... import world
-from .. import surroundings
+from .. import plain, surroundings
 from ..e2e.scenario import Scenario
 from ..engine import Machine
 from ..fa import served
@@ -27,12 +27,15 @@ class Whole:
     """One engine.
 
     Attributes:
+        name, supported: "vllm", and versions that whole runs know.
         version, aiter: of vLLM and of AITER. watch: what it did.
 
     Raises:
         ImportError: vLLM, AITER, or what they need, is not installed.
         MovedError: this vLLM is not known here.
     """
+
+    name, supported = "vllm", SUPPORTED
 
     def __init__(self, scenario: Scenario, units: int) -> None:
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the core in this process
@@ -115,7 +118,7 @@ class Whole:
 
     def stand_ins(self) -> dict[str, int]:
         """Operations that neither vLLM nor AITER ran, and how often."""
-        return dict(kernels.used)
+        return dict(plain.used)
 
 
 def _sizes(scenario: Scenario) -> list[int]:

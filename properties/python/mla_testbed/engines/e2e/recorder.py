@@ -1,0 +1,112 @@
+"""Keeps what an engine does in each step while it serves, for the finder.
+
+What a layer computed is copied by a launch of the world, so that a captured graph copies it again
+in each replay, and the host waits for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from ... import mla_bundle, mla_capture, world
+from ..observed import Observed
+from .traced import Step
+
+
+class Recorder:
+    """The steps of one engine; an engine's watch fills them in.
+
+    Attributes:
+        steps: in their order. on: whether requests are served, not a warm-up.
+        given: tokens and positions that the model got in this step, with padding.
+        attending: number of the layer that attends now, -1 for none.
+    """
+
+    def __init__(self, observed: Observed) -> None:
+        self.steps: list[Step] = []
+        self.on = False
+        self.given: tuple[torch.Tensor, torch.Tensor] | None = None
+        self.attending = -1
+        self._observed = observed
+
+    @property
+    def replays(self) -> int:
+        """Steps whose layers a graph ran."""
+        return sum(step.replayed for step in self.steps)
+
+    def save_launch(self, step: int, layer: int, folder: str) -> None:
+        """Saves the decode launch of a step and layer, with its tensors, when it comes."""
+        import aiter.mla
+
+        kernel = aiter.mla.mla_decode_fwd
+
+        def after(arguments: dict[str, Any]) -> None:
+            number, given = self.attending, dict(arguments)
+
+            def save() -> None:
+                if self.on and len(self.steps) - 1 == step and number == layer:
+                    self._saved(folder, given)
+
+            self.launch([given["o"]], save)
+
+        mla_capture.replace_everywhere(kernel, mla_capture.observed(kernel, after))
+
+    def _saved(self, folder: str, arguments: dict[str, Any]) -> None:
+        call = self.planned(arguments.get("work_indptr"))
+        if call is None:
+            return
+        scalars, arrays = mla_capture.bundle_of(call, self._observed.facts)
+        scalars.update(mla_capture.planned_dtypes(call))
+        # The tensors themselves: the bundle has their addresses, which the plan is held against.
+        more, launch = mla_capture.launch_of(arguments)
+        most, tensors = mla_capture.tensors_of(arguments, arrays["seqlens_kv_indptr"])
+        mla_bundle.write_bundle(folder, f"step {len(self.steps) - 1}",
+                                {**scalars, **more, **most}, {**arrays, **launch, **tensors})
+
+    def planned(self, plan: torch.Tensor | None) -> dict[str, Any] | None:
+        """The planner call that filled a plan, as its tensors are now."""
+        for call in reversed(self._observed.decode):
+            if plan is not None and call["work_indptr"].data_ptr() == plan.data_ptr():
+                return {name: copied(value) if isinstance(value, torch.Tensor) else value
+                        for name, value in call.items()}
+        return None
+
+    def keep(self, number: int) -> Callable[[dict[str, torch.Tensor]], None]:
+        """What a launch calls with the tensors of a layer; to be asked when it is queued."""
+        graph = world.active().state.capture is not None  # type: ignore[union-attr]
+
+        def keep(found: dict[str, torch.Tensor]) -> None:
+            if not self.on or not self.steps or self.given is None:
+                return
+            step, (tokens, positions) = self.steps[-1], self.given
+            step.replayed |= graph
+            if step.tokens is None:
+                step.tokens = copied(tokens)[:step.rows]
+                step.positions = copied(positions)[:step.rows]
+            layer = step.layers.setdefault(number, {})
+            layer.update({name: copied(tensor).flatten(1)[:step.rows].float()
+                          for name, tensor in found.items()})
+
+        return keep
+
+    def launch(self, tensors: list[torch.Tensor], copy: Callable[[], None]) -> None:
+        """Copies after what computes the tensors; in a graph with each replay."""
+        entered = world.active()
+        assert entered is not None
+        entered.launch(copy, tensors)
+
+
+def put(step: Step, **fields: Any) -> None:
+    """Sets fields of a step."""
+    for name, value in fields.items():
+        setattr(step, name, value)
+
+
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """On the host, without waiting: what lies at the tensor's address now."""
+    with _disable_current_modes():
+        return torch.empty(tensor.shape, dtype=tensor.dtype).copy_(tensor)

@@ -1,0 +1,1 @@
+"""MLA decode whose contexts are dealt out over several ranks (decode context parallelism)."""

@@ -1,0 +1,184 @@
+"""Watches a whole SGLang while it serves: steps, layers, logits, and the lists of its decodes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from ..decode.built import PADDING, Built
+from ..e2e.model import PLAIN, ROPE
+from ..e2e.recorder import Recorder, copied, put
+from ..e2e.scenario import Scenario
+from ..e2e.traced import Served, Step
+from ..moved import replace
+from ..observed import Observed
+from . import metadata
+from .stand_ins import SUPPORTED
+
+_POOL = "sglang.srt.mem_cache.memory_pool:MLATokenToKVPool."
+_RUNNER = "sglang.srt.model_executor.model_runner:ModelRunner."
+_BACKEND = "sglang.srt.layers.attention.aiter_backend:AiterAttnBackend."
+
+
+class Watch(Recorder):
+    """The steps of one SGLang. A step is a batch that its scheduler runs."""
+
+    def __init__(self, version: str, scenario: Scenario, observed: Observed) -> None:
+        super().__init__(observed)
+        self._scenario = scenario
+        self._modules: set[Any] = set()  # those of the target, not of a draft model
+        at = functools.partial(replace, f"SGLang {version}", SUPPORTED)
+        at("sglang.srt.managers.scheduler:Scheduler.run_batch", self._batch)
+        at(_RUNNER + "load_model", self._loaded)
+        at(_RUNNER + "forward", self._model)
+        at("sglang.srt.layers.logits_processor:LogitsProcessor.forward", self._logits)
+        at("sglang.srt.layers.radix_attention:RadixAttention.forward", self._query)
+        at(_POOL + "set_kv_buffer", self._latent)
+        at(_POOL + "set_mla_kv_buffer", self._two_parts)
+        at(_BACKEND + "forward_decode", self._decode)
+        at(_BACKEND + "forward_extend", self._decode)
+
+    def _loaded(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(before)
+        def load_model(runner: Any, *rest: Any, **named: Any) -> Any:
+            found = before(runner, *rest, **named)
+            if not runner.is_draft_worker:
+                self._modules = set(runner.model.modules())
+                for number, layer in enumerate(runner.model.model.layers):
+                    layer.self_attn.o_proj.register_forward_pre_hook(
+                        functools.partial(self._attended, number))
+            return found
+
+        return load_model
+
+    def _batch(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(before)
+        def run_batch(scheduler: Any, batch: Any, *rest: Any, **named: Any) -> Any:
+            if self.on:
+                self.given = None
+                self.steps.append(Step(len(self.steps), self._served(batch)))
+            return before(scheduler, batch, *rest, **named)
+
+        return run_batch
+
+    def _served(self, batch: Any) -> list[Served]:
+        drafts = self._scenario.draft + 1
+        rows = batch.extend_lens if batch.forward_mode.is_extend() else [drafts] * len(batch.reqs)
+        made, first, size = [], 0, self._scenario.block
+        with _disable_current_modes():
+            table = batch.req_to_token_pool.req_to_token
+            for req, place, count in zip(batch.reqs, batch.req_pool_indices.tolist(), rows,
+                                         strict=True):
+                slots = table[place][::size]
+                made.append(Served(int(str(req.rid).partition("-")[0]), int(count), first,
+                                   tuple(int(slot) // size for slot in slots)))
+                first += int(count)
+        return made
+
+    def _model(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(before)
+        def forward(runner: Any, batch: Any, *rest: Any, **named: Any) -> Any:
+            if self.on and self.given is None and not runner.is_draft_worker:
+                self.given = batch.input_ids, batch.positions
+            return before(runner, batch, *rest, **named)
+
+        return forward
+
+    def _logits(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(before)
+        def forward(processor: Any, tokens: Any, *rest: Any, **named: Any) -> Any:
+            found = before(processor, tokens, *rest, **named)
+            logits = getattr(found, "next_token_logits", None)
+            if logits is not None and processor in self._modules:
+                self.launch([logits], lambda: self._put(logits))
+            return found
+
+        return forward
+
+    def _put(self, logits: torch.Tensor) -> None:
+        """Of each row, or of the last one of each request."""
+        if not self.on or not self.steps:
+            return
+        step = self.steps[-1]
+        last = torch.tensor([one.first + one.rows - 1 for one in step.served])
+        rows = torch.arange(step.rows) if len(logits) >= step.rows else last
+        put(step, logits=copied(logits)[:len(rows)].float(), logit_rows=rows)
+
+    def _keep(self, layer: int, name: str, tensor: torch.Tensor) -> None:
+        if layer >= 0:
+            kept = self.keep(layer)
+            self.launch([tensor], lambda: kept({name: tensor}))
+
+    def _number(self, layer: Any) -> int:
+        """Of a layer of the target; -1 for one of a draft model."""
+        return int(layer.layer_id) if layer in self._modules else -1
+
+    def _attended(self, number: int, module: Any, given: tuple[Any, ...]) -> None:
+        self._keep(number, "attention", given[0])
+
+    def _query(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(before)
+        def forward(layer: Any, q: torch.Tensor, *rest: Any, **named: Any) -> Any:
+            # Of a prefill; the query of a decode is absorbed, and no tensor of the reference is.
+            if layer.qk_head_dim == PLAIN + ROPE:
+                self._keep(self._number(layer), "query", q)
+            self.attending = self._number(layer)
+            try:
+                return before(layer, q, *rest, **named)
+            finally:
+                self.attending = -1
+
+        return forward
+
+    def _latent(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(before)
+        def set_kv_buffer(pool: Any, layer: Any, loc: Any, k: torch.Tensor, v: Any,
+                          *rest: Any, **named: Any) -> Any:
+            self._keep(self._number(layer), "key", k)
+            return before(pool, layer, loc, k, v, *rest, **named)
+
+        return set_kv_buffer
+
+    def _two_parts(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(before)
+        def set_mla_kv_buffer(pool: Any, layer: Any, loc: Any, latent: torch.Tensor,
+                              rope: torch.Tensor, *rest: Any, **named: Any) -> Any:
+            self._keep(self._number(layer), "key",
+                       torch.cat([latent.flatten(1), rope.flatten(1)], -1))
+            return before(pool, layer, loc, latent, rope, *rest, **named)
+
+        return set_mla_kv_buffer
+
+    def _decode(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(before)
+        def forward(backend: Any, q: Any, k: Any, v: Any, layer: Any, batch: Any,
+                    *rest: Any, **named: Any) -> Any:
+            mode = batch.forward_mode
+            if self._number(layer) == 0 and (mode.is_decode() or mode.is_target_verify()):
+                made = backend.forward_metadata
+                self.launch([], lambda: self._lists(made, int(batch.batch_size)))
+            return before(backend, q, k, v, layer, batch, *rest, **named)
+
+        return forward
+
+    def _lists(self, made: Any, requests: int) -> None:
+        """What the decode kernels of this step are about to read."""
+        if not self.on or not self.steps or self.steps[-1].built is not None:
+            return
+        step = self.steps[-1]
+        with _disable_current_modes():
+            lists = {key: copied(getattr(made, field)) for field, key in metadata.LISTS.items()}
+            call = self.planned(getattr(made, "work_indptr", None))
+            scalars = {"num_heads_per_head_k": self._scenario.heads, "num_heads_k": 1,
+                       "page_size": 1, "is_causal": True, "dtype_q": self._scenario.cache,
+                       "dtype_kv": self._scenario.cache, "max_seqlen_qo": int(made.max_q_len or 1)}
+            name = f"step {step.number}"
+            bundle = (self._observed.unplanned(name, scalars, lists) if call is None
+                      else self._observed.planned(name, call, lists))
+        live = len(step.served)
+        step.built = Built(bundle, tuple(i if i < live else PADDING for i in range(requests)),
+                           None, elsewhere=tuple(range(requests, live)))

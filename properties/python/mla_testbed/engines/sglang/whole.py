@@ -1,0 +1,179 @@
+"""A whole, unmodified SGLang in this process, without a GPU: its scheduler, runner and sampler."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from array import array
+from typing import Any
+
+import torch
+
+from ... import world
+from ...errors import UsageError
+from .. import plain, surroundings
+from ..e2e.scenario import Scenario
+from ..engine import Machine
+from ..fa import served
+from ..moved import replace
+from ..observed import Observed
+from . import machine, stand_ins
+from .watched import Watch
+
+#: Tokens of the cache.
+_TOKENS = 4096
+_DISTRIBUTED = "sglang.srt.distributed.bootstrap:get_default_distributed_backend"
+
+
+class Whole:
+    """One engine; see vllm.whole.Whole.
+
+    Attributes:
+        name, supported: "sglang", and versions that whole runs know.
+        version, aiter: of SGLang and of AITER. watch: what it did.
+
+    Raises:
+        ImportError: SGLang, AITER, or what they need, is not installed.
+        MovedError: this SGLang is not known here.
+        UsageError: a scenario that is not served.
+    """
+
+    name, supported = "sglang", stand_ins.SUPPORTED
+
+    def __init__(self, scenario: Scenario, units: int) -> None:
+        _expect(scenario)
+        # SGLang's own switch, for a compiled sampler of AITER that is not served.
+        os.environ["SGLANG_DISABLE_AITER_GREEDY_SAMPLE"] = "1"
+        if scenario.cache == "bf16":  # the floor of bf16 knows nothing of a prefill in fp8
+            os.environ["SGLANG_AITER_FP8_PREFILL_ATTN"] = "0"
+        os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+        self._scenario = scenario
+        self.stage = surroundings.enter(Machine(
+            scenario.arch, units, late_copies=bool(scenario.late), poison=True,
+            backend=scenario.backend), all_names=True)
+        machine.prepare()
+        machine.import_backend()
+        self.version, self.aiter = machine.version(), surroundings.aiter_version()
+        served.install()
+        stand_ins.install(self.version)
+        replace(f"SGLang {self.version}", self.supported, _DISTRIBUTED,
+                lambda before: lambda device: "gloo")  # one rank, and no GPU for another
+        self.watch = Watch(self.version, scenario, Observed(scenario.arch, units))
+        self._scheduler: Any = None
+        self._seen: list[Any] = []
+        self._waiting: list[Any] = []
+
+    def start(self, scenario: Scenario, folder: pathlib.Path) -> None:
+        """SGLang's Scheduler, with the model of a folder."""
+        from sglang.srt.managers.scheduler import Scheduler
+        from sglang.srt.runtime_context import publish
+        from sglang.srt.server_args import PortArgs, ServerArgs
+
+        s = scenario
+        longest = s.longest + s.tokens + s.draft + 1
+        arguments = ServerArgs(
+            model_path=str(folder), skip_tokenizer_init=True, attention_backend="aiter",
+            device="cuda", dtype="bfloat16", page_size=s.block, max_total_tokens=_TOKENS,
+            max_running_requests=max(s.requests, 2), context_length=-(-longest // 64) * 64,
+            mem_fraction_static=0.5, random_seed=s.seed % (1 << 31), sampling_backend="pytorch",
+            disable_radix_cache=not s.prefix, chunked_prefill_size=s.chunk or -1,
+            disable_overlap_schedule=not s.late, log_level="error",
+            kv_cache_dtype="auto" if s.cache == "bf16" else (
+                "fp8_e4m3"), disable_cuda_graph=not s.graphs, disable_prefill_cuda_graph=True,
+            cuda_graph_bs_decode=_sizes(s), **_speculation(s, folder))
+        publish(arguments, role="scheduler")
+        self._scheduler = Scheduler(arguments, PortArgs.init_new(arguments), 0, 0, 0, 0, 0, 0, None)
+        self._fed()
+
+    def _fed(self) -> None:
+        """The scheduler's loop gets our requests, and ends with the last of them."""
+        scheduler = self._scheduler
+        queue, receiver = scheduler._add_request_to_queue, type(scheduler.request_receiver)
+
+        def add(request: Any, *rest: Any, **named: Any) -> Any:
+            if request not in self._seen:
+                self._seen.append(request)
+            return queue(request, *rest, **named)
+
+        def receive(_: Any) -> list[Any]:
+            given, self._waiting = self._waiting, []
+            if not given and all(request.finished() for request in self._seen):
+                scheduler.gracefully_exit = True
+            return given
+
+        scheduler._add_request_to_queue = add
+        receiver.recv_requests = receive
+
+    def generate(self, prompts: list[list[int]]) -> tuple[list[list[int]], int]:
+        """What follows each prompt, and how many tokens of prompts were found in the cache."""
+        from sglang.srt.managers.io_struct import TokenizedGenerateReqInput
+        from sglang.srt.sampling.sampling_params import SamplingParams
+
+        turn = len(self._seen)
+        self._seen = []
+        for number, prompt in enumerate(prompts):
+            ask = SamplingParams(temperature=0.0, max_new_tokens=self._scenario.tokens,
+                                 ignore_eos=True)
+            ask.normalize(None)
+            self._waiting.append(TokenizedGenerateReqInput(
+                rid=f"{number}-{turn}", input_text="", input_ids=array("q", prompt),
+                input_embeds=None, mm_inputs=None, token_type_ids=None, sampling_params=ask,
+                return_logprob=False, logprob_start_len=-1, top_logprobs_num=0,
+                token_ids_logprob=None, stream=False))
+        scheduler = self._scheduler
+        scheduler.gracefully_exit = False
+        self.watch.on = True
+        try:
+            scheduler.run_event_loop()
+        finally:
+            self.watch.on = False
+        made = sorted(self._seen, key=lambda request: int(request.rid.partition("-")[0]))
+        return ([list(request.output_ids) for request in made],
+                sum(int(request.cached_tokens) for request in made))
+
+    def metrics(self) -> dict[str, float]:
+        """Drafted and accepted tokens of the latest requests, as SGLang counts them."""
+        seen = self._seen
+        return {"draft_tokens": float(self._scenario.draft * sum(r.spec_verify_ct for r in seen)),
+                "accepted_tokens": float(sum(r.spec_num_correct_drafts for r in seen))}
+
+    def early_writes(self) -> list[str]:
+        """What a host that is ahead of its device wrote too early."""
+        torch.cuda.synchronize()
+        entered = world.active()
+        return [] if entered is None else entered.early_writes()
+
+    def stand_ins(self) -> dict[str, int]:
+        """Operations that neither SGLang nor AITER ran, and how often."""
+        return dict(plain.used)
+
+
+# A graph of drafts keeps the view of kv_indices that it was captured with, which is shorter than
+# what a replay reads of the same buffer: our launch would call that out of bounds.
+def _expect(scenario: Scenario) -> None:
+    s = scenario
+    if s.model != "mla" or s.spec == "ngram" or (s.spec == "mtp" and s.graphs):
+        raise UsageError("SGLang serves scenarios with model=mla and spec=none, or spec=mtp;"
+                         f"graphs=0, here; found model={s.model};spec={s.spec};graphs={s.graphs}")
+
+
+def _speculation(scenario: Scenario, folder: pathlib.Path) -> dict[str, Any]:
+    """A copy of the target drafts. SGLang's MTP layers have experts always, and this model none;
+    it takes the older name of the architecture for a model that has no such layer."""
+    if scenario.spec == "none":
+        return {}
+    draft = folder / "draft"
+    draft.mkdir()
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["architectures"] = ["DeepseekV2ForCausalLM"]
+    (draft / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (draft / "model.safetensors").symlink_to(folder / "model.safetensors")
+    return {"speculative_algorithm": "STANDALONE", "speculative_draft_model_path": str(draft),
+            "speculative_num_steps": scenario.draft,
+            "speculative_eagle_topk": 1, "speculative_num_draft_tokens": scenario.draft + 1}
+
+
+def _sizes(scenario: Scenario) -> list[int]:
+    """Requests of captured steps: some batches are padded."""
+    return [1 << power for power in range((scenario.requests - 1).bit_length() + 1)]
