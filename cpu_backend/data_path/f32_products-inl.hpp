@@ -9,6 +9,17 @@
 namespace mla::cpu {
 namespace MLA_PATH_NAMESPACE {
 
+// Elements [d, d + kLanes) of a row of `dims`: zeros after its last one, past which nothing is
+// read.
+template <ElementKind kKind>
+static inline Vec decode_some(const std::byte* row, std::int64_t d, std::int64_t dims) {
+  if (d + kLanes <= dims) return decode_vec<kKind>(row, d);
+  constexpr std::int64_t size = kKind == ElementKind::bf16 ? 2 : 1;
+  std::byte rest[kLanes * size] = {};
+  __builtin_memcpy(rest, row + d * size, static_cast<std::size_t>((dims - d) * size));
+  return decode_vec<kKind>(rest, 0);
+}
+
 struct F32Products {
   static constexpr std::int64_t kKeyPitch = 592;  // an odd number of cache lines: keys in all sets
   struct Scratch : State {
@@ -16,7 +27,6 @@ struct F32Products {
     alignas(64) float keys[kTileKeys * kKeyPitch];
   };
 
-  static constexpr std::int64_t kKeySteps = kKey / 2;  // of a group of keys
   // Steps of a group of dims.
   static std::int64_t entries(const Tile& tile) { return tile.n; }
 
@@ -26,11 +36,12 @@ struct F32Products {
     float* q = s.q + first * kKey;
     with_kind(job.q_kind, [&]<ElementKind kKind>() {
       for (std::int64_t lane = 0; lane < pitch; lane += kLanes) {
-        for (std::int64_t d = 0; d < kKey; d += kLanes) {
+        for (std::int64_t d = 0; d < job.key_dims; d += kLanes) {
           Vec x[kLanes];
           for (std::int64_t r = 0; r < kLanes; ++r) {
             const std::int64_t row = first + lane + r;
-            x[r] = row < job.row_count ? decode_vec<kKind>(job.rows[row].q, d) : Vec{};
+            x[r] =
+                row < job.row_count ? decode_some<kKind>(job.rows[row].q, d, job.key_dims) : Vec{};
           }
           transpose(x);
           for (std::int64_t i = 0; i < kLanes; ++i) store(q + (d + i) * pitch + lane, x[i]);
@@ -43,7 +54,9 @@ struct F32Products {
   static bool load_keys(const AttendJob& job, const Tile& tile, Scratch& s) {
     with_kind(job.kv_kind, [&]<ElementKind kKind>() {
       for (std::int64_t k = 0; k < tile.n; ++k)
-        decode_row<kKind>(job.keys[tile.base + k], s.keys + k * kKeyPitch, kKey);
+        for (std::int64_t d = 0; d < job.key_dims; d += kLanes)
+          store(s.keys + k * kKeyPitch + d,
+                decode_some<kKind>(job.keys[tile.base + k], d, job.key_dims));
     });
     return true;
   }
@@ -56,7 +69,8 @@ struct F32Products {
     constexpr std::int64_t pitch = kVecs * kLanes;
     const float* q = s.q + first * kKey;
     const float* keys = s.keys + key * kKeyPitch;
-    for (std::int64_t pair = dim; pair < dim + kDimBlock; pair += 2) {
+    const std::int64_t end = dim + kDimBlock < s.key_dims ? dim + kDimBlock : s.key_dims;
+    for (std::int64_t pair = dim; pair < end; pair += 2) {
       next.step();
       for (std::int64_t d = pair + 1; d >= pair; --d) {
         Vec qd[kVecs];

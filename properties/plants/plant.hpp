@@ -18,6 +18,7 @@ struct Plant {
   std::string_view what;       // the defect in one sentence
   std::string_view case_line;  // the smallest case known to show it
   std::unique_ptr<Interposer> (*make)();
+  bool widths = false;    // shows in rows of other widths than 512 + 64 alone
   bool imitated = false;  // edits what a launch returned, because no hook reaches the mechanism
 };
 

@@ -12,6 +12,7 @@
 #include "properties/judge/runner.hpp"
 #include "properties/plants/origins.hpp"
 #include "properties/step/property.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;
