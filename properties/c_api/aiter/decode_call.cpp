@@ -23,6 +23,7 @@ cpu::Stage1Call call_of(const DecodeStep& step) {
   const std::int64_t row_bytes = kBuiltIn.key_bytes(step.kv_dtype);
   cpu::Stage1Call call{.arch = step.machine.arch,
                        .dtype = {step.q_dtype, step.kv_dtype},
+                       .widths = kBuiltIn,
                        .q = step.q,
                        .q_rows = step.q_rows,
                        .heads = step.heads,

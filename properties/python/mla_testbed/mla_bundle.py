@@ -177,8 +177,8 @@ def scales_of(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def widths_of(arguments: dict[str, Any]) -> dict[str, int]:
-    """The widths of the cache's rows, if they are not 512 + 64. Where the latent part ends no tensor
-    says: with the values, as in absorbed MLA."""
+    """The widths of the cache's rows, if they are not 512 + 64. No tensor says where the
+    latent part ends: with the values, as in absorbed MLA."""
     key, value = int(arguments["q"].shape[-1]), int(arguments["o"].shape[-1])
     return {} if (key, value) == (576, 512) else {"latent": value, "rope": key - value}
 
