@@ -130,13 +130,16 @@ struct Bf16Products {
 
   static bool load_keys(const AttendJob& job, const Tile& tile, Scratch& s) {
     Subnormals found;
+    const std::int64_t whole = job.key_dims / kHalves * kHalves;
     with_kind(job.kv_kind, [&]<ElementKind kKind>() {
       for (std::int64_t k = 0; k < tile.n; ++k) {
-        for (std::int64_t d = 0; d < job.key_dims; d += kHalves) {
-          const Halves h = some_halves<kKind>(job.keys[tile.base + k], d, job.key_dims);
+        const auto keep = [&](std::int64_t d, Halves h) {
           if constexpr (kKind == ElementKind::bf16) found.look(h);
           *reinterpret_cast<Halves*>(s.keys + k * kKeyPitch + d) = h;
-        }
+        };
+        const std::byte* row = job.keys[tile.base + k];
+        for (std::int64_t d = 0; d < whole; d += kHalves) keep(d, halves_of<kKind>(row, d));
+        if (whole < job.key_dims) keep(whole, some_halves<kKind>(row, whole, job.key_dims));
       }
     });
     if (found.any()) return false;
@@ -167,18 +170,25 @@ struct Bf16Products {
     constexpr std::int64_t pitch = kVecs * kLanes;
     const std::uint32_t* q = s.q + first * kPairs;
     const auto* keys = reinterpret_cast<const Word*>(s.keys + key * kKeyPitch);
-    const std::int64_t end = dim + kDimBlock < s.key_dims ? dim + kDimBlock : s.key_dims;
-    for (std::int64_t pair = dim / 2; pair < end / 2; ++pair) {
-      next.step();
-      Bits qd[kVecs];
-      for (int v = 0; v < kVecs; ++v)
-        qd[v] = *reinterpret_cast<const Bits*>(q + pair * pitch + v * kLanes);
-      MLA_UNROLL
-      for (int k = 0; k < kKeys; ++k) {
-        const Bits x = Bits{} + keys[k * kKeyPitch / 2 + pair];
-        for (int v = 0; v < kVecs; ++v) acc[k][v] = dot_pairs(acc[k][v], x, qd[v]);
+    const auto add = [&](std::int64_t pairs) __attribute__((always_inline)) {
+      for (std::int64_t pair = dim / 2; pair < dim / 2 + pairs; ++pair) {
+        next.step();
+        Bits qd[kVecs];
+        for (int v = 0; v < kVecs; ++v)
+          qd[v] = *reinterpret_cast<const Bits*>(q + pair * pitch + v * kLanes);
+        MLA_UNROLL
+        for (int k = 0; k < kKeys; ++k) {
+          const Bits x = Bits{} + keys[k * kKeyPitch / 2 + pair];
+          for (int v = 0; v < kVecs; ++v) acc[k][v] = dot_pairs(acc[k][v], x, qd[v]);
+        }
       }
-    }
+    };
+    // The number of a whole block is known to the compiler.
+    const std::int64_t left = s.key_dims - dim;
+    if (left >= kDimBlock)
+      add(kDimBlock / 2);
+    else
+      add(left / 2);
   }
 
   template <int kVecs>

@@ -53,10 +53,13 @@ struct F32Products {
 
   static bool load_keys(const AttendJob& job, const Tile& tile, Scratch& s) {
     with_kind(job.kv_kind, [&]<ElementKind kKind>() {
-      for (std::int64_t k = 0; k < tile.n; ++k)
-        for (std::int64_t d = 0; d < job.key_dims; d += kLanes)
-          store(s.keys + k * kKeyPitch + d,
-                decode_some<kKind>(job.keys[tile.base + k], d, job.key_dims));
+      const std::int64_t whole = job.key_dims / kLanes * kLanes;
+      for (std::int64_t k = 0; k < tile.n; ++k) {
+        const std::byte* row = job.keys[tile.base + k];
+        float* to = s.keys + k * kKeyPitch;
+        decode_row<kKind>(row, to, whole);
+        if (whole < job.key_dims) store(to + whole, decode_some<kKind>(row, whole, job.key_dims));
+      }
     });
     return true;
   }
@@ -69,19 +72,26 @@ struct F32Products {
     constexpr std::int64_t pitch = kVecs * kLanes;
     const float* q = s.q + first * kKey;
     const float* keys = s.keys + key * kKeyPitch;
-    const std::int64_t end = dim + kDimBlock < s.key_dims ? dim + kDimBlock : s.key_dims;
-    for (std::int64_t pair = dim; pair < end; pair += 2) {
-      next.step();
-      for (std::int64_t d = pair + 1; d >= pair; --d) {
-        Vec qd[kVecs];
-        for (int v = 0; v < kVecs; ++v) qd[v] = load(q + d * pitch + v * kLanes);
-        MLA_UNROLL
-        for (int k = 0; k < kKeys; ++k) {
-          const float x = keys[k * kKeyPitch + d];
-          for (int v = 0; v < kVecs; ++v) acc[k][v] += x * qd[v];
+    const auto add = [&](std::int64_t dims) __attribute__((always_inline)) {
+      for (std::int64_t pair = dim; pair < dim + dims; pair += 2) {
+        next.step();
+        for (std::int64_t d = pair + 1; d >= pair; --d) {
+          Vec qd[kVecs];
+          for (int v = 0; v < kVecs; ++v) qd[v] = load(q + d * pitch + v * kLanes);
+          MLA_UNROLL
+          for (int k = 0; k < kKeys; ++k) {
+            const float x = keys[k * kKeyPitch + d];
+            for (int v = 0; v < kVecs; ++v) acc[k][v] += x * qd[v];
+          }
         }
       }
-    }
+    };
+    // The number of a whole block is known to the compiler.
+    const std::int64_t left = s.key_dims - dim;
+    if (left >= kDimBlock)
+      add(kDimBlock);
+    else
+      add(left);
   }
 
   template <int kVecs>
