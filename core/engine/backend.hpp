@@ -27,6 +27,9 @@ struct Kernels;  // core/engine/prefill/kernels.hpp
 namespace fa {
 struct Kernels;  // core/engine/fa/kernels.hpp
 }
+namespace plan {
+class StepPlanner;  // core/plan/step_planner.hpp
+}
 
 // A window of the physical KV cache. Slot s lies at bytes + (s - first_slot) * row_bytes(), and
 // slots outside [first_slot, first_slot + slots) are not backed: reading one is a fault.
@@ -124,6 +127,8 @@ class Backend {
   // What a prefill or an FA step launches; null without such a step.
   [[nodiscard]] virtual const prefill::Kernels* prefill_kernels() const { return nullptr; }
   [[nodiscard]] virtual const fa::Kernels* fa_kernels() const { return nullptr; }
+  // What plans the decode steps that this backend executes; null: the core does.
+  [[nodiscard]] virtual const plan::StepPlanner* planner() const { return nullptr; }
 };
 
 }  // namespace mla

@@ -246,6 +246,16 @@ Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::BufferSiz
   return without_empty_works(std::move(*plan));
 }
 
+Result<plan::BufferSizes> plan_sizes(const plan::StepPlanner* planner,
+                                     const plan::SizeQuery& query) {
+  return planner != nullptr ? planner->sizes(query) : plan::query_sizes(query);
+}
+
+Result<plan::Plan> plan_step(const plan::StepPlanner* planner, const plan::PlanInput& input,
+                             const plan::BufferSizes& sizes) {
+  return planner != nullptr ? planner->plan(input, sizes) : plan_step(input, sizes);
+}
+
 Result<ResolvedShape> DecodeMetadataBuilder::shape(const Case& c, const Batch& batch) const {
   auto shape = resolve_shape(c, batch);
   if (shape) hooks_.on_shape(c, batch, *shape);
@@ -271,7 +281,9 @@ Result<DecodeMetadata> DecodeMetadataBuilder::build(const Batch& batch, const Re
   auto md = lists(batch, shape, buffers);
   if (!md || md->shape.route == Route::split) return md;
   const PlanQuestion asked = question(*md);
-  auto plan = plan_step(asked.input, asked.query);
+  const auto sizes = plan_sizes(options_.planner, asked.query);
+  if (!sizes) return sizes.error();
+  auto plan = plan_step(options_.planner, asked.input, *sizes);
   if (!plan) return plan.error();
   hooks_.on_plan(*md, *plan);
   md->plan = std::move(*plan);

@@ -15,6 +15,7 @@
 #include "core/plan/plan_check.hpp"
 #include "core/plan/planner.hpp"
 #include "core/plan/sizes.hpp"
+#include "core/plan/step_planner.hpp"
 #include "core/result.hpp"
 
 namespace mla {
@@ -25,6 +26,8 @@ struct DecodeBuilderOptions {
   // Fill the indices after the live part with -1 in every build, as a full-graph engine does.
   bool fill_tail = false;
   plan::Fidelity fidelity = plan::Fidelity::safe;
+  // Plans in place of the core; outlives the builder. Null: the core plans.
+  const plan::StepPlanner* planner = nullptr;
 };
 
 // Buffers that hold this case: capacity for its requests, its pages and its spare entries, the
@@ -64,8 +67,12 @@ std::int64_t kernel_request_count(const Batch& batch, const ResolvedShape& shape
 plan::PlanInput plan_input_of(const DecodeMetadata& metadata, const DecodeBuilderOptions& options);
 plan::SizeQuery size_query_of(const DecodeMetadata& metadata, const DecodeBuilderOptions& options);
 // Safe fidelity takes out the works that have no key or no row, because a real
-// kernel ends its workgroup at such a work and never runs the ones after it (aiter.md 6).
+// kernel ends its workgroup at such a work and never runs the ones after it (aiter.md 6). Those
+// with a planner ask that one, if it is not null.
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::SizeQuery& query);
+Result<plan::BufferSizes> plan_sizes(const plan::StepPlanner* planner, const plan::SizeQuery&);
+Result<plan::Plan> plan_step(const plan::StepPlanner* planner, const plan::PlanInput& input,
+                             const plan::BufferSizes& sizes);
 Result<plan::Plan> plan_step(const plan::PlanInput& input, const plan::BufferSizes& sizes);
 plan::Plan without_empty_works(plan::Plan plan);
 // What plan_check() looks at in a step that has a plan, or gets this one. The spans refer to

@@ -75,13 +75,14 @@ void grow(plan::BufferSizes& sizes, const plan::BufferSizes& other) {
   sizes.reduce_partial_map = std::max(sizes.reduce_partial_map, other.reduce_partial_map);
 }
 
-Result<plan::BufferSizes> sizes_of(const Batch& batch, const ResolvedShape& shape) {
+Result<plan::BufferSizes> sizes_of(const Batch& batch, const ResolvedShape& shape,
+                                   const plan::StepPlanner* planner) {
   DecodeMetadata md;
   md.shape = shape;
   const std::int64_t requests = kernel_request_count(batch, shape);
   const std::vector<std::int32_t> indptr(static_cast<std::size_t>(requests) + 1, 0);
   md.qo_indptr = indptr;
-  return plan::query_sizes(size_query_of(md, {}));
+  return plan_sizes(planner, size_query_of(md, {}));
 }
 
 }  // namespace
@@ -109,7 +110,7 @@ Result<plan::BufferSizes> DecodeStepBuilder::provision() const {
         }
         any = true;
         if (shape->route == Route::split) continue;
-        const auto needed = sizes_of(batch, *shape);
+        const auto needed = sizes_of(batch, *shape, planner_);
         if (!needed) return needed.error();
         grow(sizes, *needed);
       }
@@ -161,8 +162,10 @@ Result<StepMetadata> DecodeStepBuilder::build(const CommonStep& step, const Step
   md.last_page_len = buffers.last_page_len.view().subview(0, live);
   md.report = std::make_shared<StepReport>();
 
-  const DecodeBuilderOptions options{
-      .max_requests = 0, .fill_tail = for_graph, .fidelity = plan::Fidelity::safe};
+  const DecodeBuilderOptions options{.max_requests = 0,
+                                     .fill_tail = for_graph,
+                                     .fidelity = plan::Fidelity::safe,
+                                     .planner = planner_};
   const auto lists = [step, bounded, lengths, options, shape = *shape, report = md.report,
                       qo = buffers.qo_indptr.view(), kv = buffers.kv_indptr.view(),
                       indices = buffers.kv_indices.view(),
@@ -177,7 +180,7 @@ Result<StepMetadata> DecodeStepBuilder::build(const CommonStep& step, const Step
   stream.launch("plan", [md, options, sizes = buffers.sizes](const DeviceAccess& access) {
     if (md.report->refused) return;
     const auto loaded = md.on(access);
-    const auto plan = plan_step(plan_input_of(*loaded, options), sizes);
+    const auto plan = plan_step(options.planner, plan_input_of(*loaded, options), sizes);
     if (!plan) {
       md.report->refused = plan.error();
       return;

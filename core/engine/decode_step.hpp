@@ -64,9 +64,11 @@ struct StepMetadata : plan::PlanLists<device::DeviceView<std::int32_t>> {
 class DecodeStepBuilder {
  public:
   // `settings` holds everything that does not change from step to step; its requests are not read.
-  // `hooks` outlives the builder.
-  DecodeStepBuilder(Case settings, const StepLimits& limits, const DecodeHooks& hooks)
-      : settings_(std::move(settings)), limits_(limits), hooks_(hooks) {}
+  // `hooks` outlives the builder, as does `planner`, which plans in place of the core unless it is
+  // null.
+  DecodeStepBuilder(Case settings, const StepLimits& limits, const DecodeHooks& hooks,
+                    const plan::StepPlanner* planner = nullptr)
+      : settings_(std::move(settings)), limits_(limits), hooks_(hooks), planner_(planner) {}
 
   // Sizes of the plan buffers that suffice for every query length up to the limit.
   [[nodiscard]] Result<plan::BufferSizes> provision() const;
@@ -79,6 +81,7 @@ class DecodeStepBuilder {
   Case settings_;
   StepLimits limits_;
   const DecodeHooks& hooks_;
+  const plan::StepPlanner* planner_;
 };
 
 }  // namespace mla::engine

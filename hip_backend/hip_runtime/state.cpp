@@ -13,10 +13,6 @@
 
 namespace mla::hip_runtime {
 
-namespace {
-constexpr int most_units = 1024;
-}
-
 Runtime::Runtime() {
   const char* const checks = std::getenv("MLA_HIP_CHECKS");
   if (checks != nullptr && *checks != '\0') {
@@ -29,9 +25,9 @@ Runtime::Runtime() {
   device.options.progress = gfx::progress_wanted();
   if (const char* const units = std::getenv("MLA_TESTBED_UNITS")) {
     const auto [end, error] = std::from_chars(units, units + std::strlen(units), device.units);
-    if (error != std::errc{} || *end != '\0' || device.units < 1 || device.units > most_units) {
+    if (error != std::errc{} || *end != '\0' || device.units < 1 || device.units > kMostUnits) {
       launched.faults.push_back(
-          say("MLA_TESTBED_UNITS is '", units, "'; expected 1 to ", most_units, " compute units"));
+          say("MLA_TESTBED_UNITS is '", units, "'; expected 1 to ", kMostUnits, " compute units"));
       device.units = 0;
     }
   }

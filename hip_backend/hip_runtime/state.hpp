@@ -35,6 +35,8 @@ struct Configuration {
   hipStream_t stream = nullptr;
 };
 
+inline constexpr int kMostUnits = 1024;  // of MLA_TESTBED_UNITS and hipTestbedSetUnits()
+
 struct Runtime {
   Runtime();   // with every check if MLA_HIP_CHECKS is set, for MLA_TESTBED_ARCH, _UNITS and limits
   ~Runtime();  // says on stderr what take_launched() was not asked for

@@ -44,6 +44,12 @@ int hipTestbedTakeFaults(char* text, std::size_t bytes) {
   launched.findings.clear();
   return lines;
 }
+hipError_t hipTestbedSetUnits(int units) {
+  const rt::Turn turn;
+  if (units < 1 || units > rt::kMostUnits) return rt::keep(hipErrorInvalidValue);
+  rt::runtime().device.units = units;
+  return hipSuccess;
+}
 void hipTestbedCount(unsigned long long* launches, unsigned long long* instructions) {
   const rt::Turn turn;
   *launches = rt::runtime().launched.launches;

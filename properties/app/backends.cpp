@@ -14,6 +14,7 @@
 #include "hip_backend/kernels/code_objects.hpp"
 #include "properties/app/build_info.hpp"
 #include "properties/app/shell_word.hpp"
+#include "properties/app/tree_backend.hpp"
 #include "properties/step/decode/stage_compare.hpp"
 
 namespace mla::app {
@@ -139,11 +140,13 @@ MaybeError check_used(const DeviceChoice& choice, const std::vector<NamedBackend
   };
   if (named_aiter(choice.aiter_hsa) && !has(kAiter))
     return Error{ErrorCode::usage, "--aiter-hsa " + choice.aiter_hsa + " goes with backend aiter"};
+  if (!choice.aiter_tree.empty() && !has(kAiter))
+    return Error{ErrorCode::usage, "--aiter " + choice.aiter_tree + " goes with backend aiter"};
   for (const BuiltFile& file : built_files(choice))
     if (!has(kAiter))
       return Error{ErrorCode::usage, say(file.option, " ", file.path, " goes with backend aiter")};
-  if (choice.any_width && !has(kAiter))
-    return Error{ErrorCode::usage, "--aiter-any-width goes with backend aiter"};
+  if (choice.any_width && (!has(kAiter) || !choice.aiter_tree.empty()))
+    return Error{ErrorCode::usage, "--aiter-any-width goes with backend aiter and --aiter-hsa"};
   if (has(kHip) || has(kAiter)) return std::nullopt;
   std::string words = choice.emulation.words();
   if (choice.production) words += " --production";
@@ -179,6 +182,7 @@ Result<NamedBackend> make_hip(const DeviceChoice& choice) {
 }
 
 Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
+  if (!choice.aiter_tree.empty()) return make_tree(choice);
   if (choice.aiter_hsa.empty())
     return Error{ErrorCode::fault,
                  "backend 'aiter' needs the directory hsa of an AITER installation: --aiter-hsa "
@@ -213,11 +217,6 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
   named.backend = hip::aiter::make_aiter_backend(std::move(*device), std::move(*installation),
                                                  std::move(options));
   return named;
-}
-
-bool named_aiter(std::string_view directory) {
-  const char* environment = std::getenv("AITER_HSA");
-  return !directory.empty() && directory != (environment == nullptr ? "" : environment);
 }
 
 void compare_stages(NamedBackend& device) {

@@ -52,7 +52,7 @@ void draw_answer(const dump::Dump& dump, const Answer& answer,
   sections.push_back(std::move(section));
 }
 
-void check_file(const std::string& path, bool draw, Checked& out) {
+void check_file(const std::string& path, bool draw, const SecondOpinion& ask, Checked& out) {
   const auto file = dump::DumpFile::open(path);
   if (!file) return out.unread.push_back(file.error());
   for (std::size_t place = 0; place < file->size(); ++place) {
@@ -66,6 +66,8 @@ void check_file(const std::string& path, bool draw, Checked& out) {
       out.unread.push_back(file->at(place, answer.error()));
       continue;
     }
+    if (ask)
+      if (const MaybeError bad = ask(*dump, *answer)) out.unread.push_back(*bad);
     if (draw) draw_answer(*dump, *answer, out.sections);
     out.answers.push_back(std::move(*answer));
     out.places.push_back(path);
@@ -106,9 +108,9 @@ std::string tally_text(const Tally& t) {
 
 }  // namespace
 
-Checked check_files(const std::vector<std::string>& paths, bool draw) {
+Checked check_files(const std::vector<std::string>& paths, bool draw, const SecondOpinion& ask) {
   Checked checked;
-  for (const std::string& path : paths) check_file(path, draw, checked);
+  for (const std::string& path : paths) check_file(path, draw, ask, checked);
   name_apart(checked);
   return checked;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,12 @@ struct Checked {
   std::vector<show::Section> sections;  // of a page; empty unless drawn
   std::vector<Error> unread;            // files and plans that are none
 };
+// What adds to the answer about a plan, such as TreePlanners (tree_backend.hpp). Fails: it cannot
+// be asked, and the answer stays.
+using SecondOpinion = std::function<MaybeError(const dump::Dump&, dump::Answer&)>;
 // Answers of one name, from several files, have the file in front of it.
-Checked check_files(const std::vector<std::string>& paths, bool draw);
+Checked check_files(const std::vector<std::string>& paths, bool draw,
+                    const SecondOpinion& ask = {});
 
 struct Tally {
   std::int64_t valid = 0;

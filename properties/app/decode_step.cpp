@@ -58,13 +58,14 @@ std::optional<TimedStep> predicted_of(const Case& c, const DecodeMetadata& metad
 }  // namespace
 
 Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity,
-                                     const StepHooks& hooks) {
+                                     const StepHooks& hooks, const plan::StepPlanner* planner) {
   const auto batch = make_batch(step);
   if (!batch) return batch.error();
   const auto shape = resolve_shape(step, *batch);
   if (!shape) return shape.error();
   DecodeBuffers buffers = make_decode_buffers(step, *batch, *shape);
-  const DecodeBuilderOptions options{.max_requests = 0, .fill_tail = false, .fidelity = fidelity};
+  const DecodeBuilderOptions options{
+      .max_requests = 0, .fill_tail = false, .fidelity = fidelity, .planner = planner};
   const auto metadata = DecodeMetadataBuilder(options, hooks).build(*batch, *shape, buffers);
   if (!metadata) return metadata.error();
   PlannedStep out{decisions_text(step, *batch, *metadata), {}};
@@ -83,10 +84,11 @@ Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity,
   return out;
 }
 
-Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity) {
+Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity,
+                                 const plan::StepPlanner* planner) {
   switch (step.kind()) {
     case StepKind::decode:
-      return plan_decode_step(step, fidelity, StepHooks::none());
+      return plan_decode_step(step, fidelity, StepHooks::none(), planner);
     case StepKind::prefill:
       return plan_prefill_step(step);
     case StepKind::fa:
@@ -95,11 +97,12 @@ Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity) {
   return Error{ErrorCode::usage, "a case of no known kind"};
 }
 
-Result<std::vector<PlannedStep>> plan_steps_of(const Case& c, plan::Fidelity fidelity) {
+Result<std::vector<PlannedStep>> plan_steps_of(const Case& c, plan::Fidelity fidelity,
+                                               const plan::StepPlanner* planner) {
   const std::vector<Case> steps = single_steps(c);
   std::vector<PlannedStep> out;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    auto step = plan_step_of(steps[i], fidelity);
+    auto step = plan_step_of(steps[i], fidelity, planner);
     if (!step) return steps.size() > 1 ? of_step(i, step.error()) : step.error();
     out.push_back(std::move(*step));
   }

@@ -10,6 +10,7 @@
 #include "core/case/case.hpp"
 #include "core/engine/step_hooks.hpp"
 #include "core/plan/planner.hpp"
+#include "core/plan/step_planner.hpp"
 #include "core/result.hpp"
 
 namespace mla::app {
@@ -21,13 +22,16 @@ struct PlannedStep {
 };
 
 Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity,
-                                     const StepHooks& hooks);
+                                     const StepHooks& hooks,
+                                     const plan::StepPlanner* planner = nullptr);
 Result<PlannedStep> plan_prefill_step(const Case& step);
 Result<PlannedStep> plan_fa_step(const Case& step);
 
-// By the kind of the case. Only decode steps know `fidelity`.
-Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity);
+// By the kind of the case. Only decode steps know `fidelity`, and a planner in place of the core.
+Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity,
+                                 const plan::StepPlanner* planner = nullptr);
 // All steps of a sequence. Fails: names the step too.
-Result<std::vector<PlannedStep>> plan_steps_of(const Case& c, plan::Fidelity fidelity);
+Result<std::vector<PlannedStep>> plan_steps_of(const Case& c, plan::Fidelity fidelity,
+                                               const plan::StepPlanner* planner = nullptr);
 
 }  // namespace mla::app

@@ -2,7 +2,9 @@
 #include <memory>
 
 #include "properties/app/check.hpp"
+#include "properties/app/tree_backend.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/files/output_file.hpp"
@@ -16,6 +18,7 @@ struct CheckOptions {
   std::vector<std::string> files;
   bool json = false;
   std::string html;  // empty: none
+  std::string tree;  // of the AITER whose planner is asked too; empty: none
 };
 
 constexpr const char* kCheckFooter = R"(
@@ -24,7 +27,8 @@ same keys (docs/reference/bundles.md): one object, a list of objects, an object 
 or a bundle: a folder with manifest.json and one .npy file for each buffer.
 Prints the violated invariants as sentences, the first 8 of each rule (--json: all), and who is at
 fault: the planner, if it makes this plan from this call, or the builder, if it asked for another
-plan or kept an old one. A note is no violation: it names for example a defect of the kernel.
+plan or kept an old one. A note is no violation: it names for example a defect of the kernel. With
+--aiter a note says whether the planner of that AITER makes the plan, or where it differs.
 Exit: 0 every plan is valid, 1 a plan is broken, 4 there was no plan, 10 a plan is of a kind that
 cannot be checked (sparse, or a step without one). A file or plan that cannot be read is named on
 stderr, and the others are judged: 1 if one of them is broken, otherwise 2 or 3.
@@ -41,7 +45,10 @@ ExitCode check(const CheckOptions& o) {
   if (const MaybeError bad =
           files::check_outputs({files::printed(o.json), {"--html", o.html}}, inputs))
     return complain("check", *bad);
-  const app::Checked checked = app::check_files(o.files, !o.html.empty());
+  app::TreePlanners planners(o.tree);
+  const app::Checked checked = app::check_files(
+      o.files, !o.html.empty(),
+      [&](const dump::Dump& dump, dump::Answer& answer) { return planners.ask(dump, answer); });
   const std::vector<dump::Answer>& answers = checked.answers;
   const app::Tally t = app::tally_of(answers);
   ExitCode code = ExitCode::held;
@@ -64,6 +71,7 @@ void add_check(Command& app, ExitCode& exit) {
   c.add_flag("--json", o->json, "Print one JSON object");
   c.add_option("--html", o->html, "Also write a page with pictures of the plans to this file")
       .type_name("FILE");
+  add_tree_option(c, o->tree);
   c.footer(kCheckFooter);
   c.callback([o, &exit] { exit = check(*o); });
 }

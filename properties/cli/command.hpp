@@ -5,6 +5,7 @@
 // are prop::ExitCode.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,9 +29,14 @@ void add_cross_check(Command& app, prop::ExitCode& exit);
 void add_fuzz(Command& app, prop::ExitCode& exit);
 void add_plants(Command& app, prop::ExitCode& exit);
 void add_assumptions(Command& app, prop::ExitCode& exit);
+void add_aiter(Command& app, prop::ExitCode& exit);
 void add_rocm(Command& app, prop::ExitCode& exit);
 void add_completion(Command& app, prop::ExitCode& exit);
 void add_env(Command& app, prop::ExitCode& exit);
+
+// Becomes the Python program that a command line is for; returns only where it cannot be started.
+// Nothing: the words are this program's.
+std::optional<prop::ExitCode> run_in_python(int argc, char** argv);
 
 // Prints `mla-testbed <command>: <message>` to stderr, whatever the message quotes in printable
 // characters. The command is empty for what the program itself prints, such as its help.

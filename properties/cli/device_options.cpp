@@ -37,6 +37,13 @@ void add_aiter_option(Command& command, std::string& directory) {
       .environment("AITER_HSA");
 }
 
+void add_tree_option(Command& command, std::string& directory) {
+  command
+      .add_option("--aiter", directory,
+                  "Source tree of an AITER: its own planner, dispatch, kernels and reduce")
+      .type_name("DIR");
+}
+
 void add_device_options(Command& command, app::DeviceChoice& choice) {
   command
       .add_option("--device", choice.device,
@@ -45,6 +52,7 @@ void add_device_options(Command& command, app::DeviceChoice& choice) {
       .type_name("NAME")
       .show_default();
   add_aiter_option(command, choice.aiter_hsa);
+  add_tree_option(command, choice.aiter_tree);
   command
       .add_option("--aiter-reduce", choice.aiter_reduce,
                   "Code object of AITER's reduce, which backend aiter then merges with")

@@ -16,10 +16,11 @@ namespace mla::cli {
 
 class Command;
 
-// Declares --device, --aiter-hsa (by default the environment's AITER_HSA), --aiter-reduce,
+// Declares --device, --aiter-hsa (by default the environment's AITER_HSA), --aiter, --aiter-reduce,
 // --aiter-opus, and what an emulated device takes.
 void add_device_options(Command& command, app::DeviceChoice& choice);
 void add_aiter_option(Command& command, std::string& directory);
+void add_tree_option(Command& command, std::string& directory);
 void add_emulation_options(Command& command, app::EmulationChoice& choice);
 
 struct ProfileOptions {

@@ -63,6 +63,7 @@ MaybeError check_stack() {
 
 prop::ExitCode run_app(int argc, char** argv) {
   if (const MaybeError small = check_stack()) return complain("start", *small);
+  if (const auto python = run_in_python(argc, argv)) return *python;
   prop::ExitCode exit = prop::ExitCode::usage;
   CommandLine app("Checks AITER's multi-head latent attention metadata without a GPU",
                   "mla-testbed");
@@ -81,6 +82,7 @@ prop::ExitCode run_app(int argc, char** argv) {
   add_cross_check(app, exit);
   add_fuzz(app, exit);
   add_gfx(app, exit);
+  add_aiter(app, exit);
   add_assumptions(app, exit);
   add_rocm(app, exit);
   add_completion(app, exit);

@@ -6,7 +6,9 @@
 #include "properties/app/capture_case.hpp"
 #include "properties/app/memory.hpp"
 #include "properties/app/planned_step.hpp"
+#include "properties/app/tree_backend.hpp"
 #include "properties/cli/command.hpp"
+#include "properties/cli/device_options.hpp"
 #include "properties/cli/options.hpp"
 #include "properties/cli/publisher.hpp"
 #include "properties/dump/plan/plan_json.hpp"
@@ -24,6 +26,7 @@ struct PlanOptions {
   std::string output = "-";
   std::string planner = "auto";
   std::string bundle;  // empty: none
+  std::string tree;    // of the AITER that plans; empty: the core
   bool tensors = false;
   bool json = false;
   bool as_aiter = false;
@@ -45,6 +48,19 @@ Examples:
   mla-testbed plan 'mla1:2q300s900;arch=gfx950;dtype=bf16/fp8;kind=prefill;workspace=512'
   mla-testbed plan --input calls.json --output plans.json
   mla-testbed plan --input calls.json --output - --planner serial --as-aiter)";
+
+// That of --aiter; null without it.
+Result<std::unique_ptr<plan::StepPlanner>> planner_of(const PlanOptions& o, const Case& c) {
+  if (o.tree.empty()) return std::unique_ptr<plan::StepPlanner>();
+  const auto refused = [&o](const std::string& why) {
+    return Error{ErrorCode::usage, say("--aiter ", o.tree, " ", why)};
+  };
+  if (c.kind() != StepKind::decode)
+    return refused(say("plans cases of kind decode, not ", name(c.kind())));
+  if (o.as_aiter) return refused("is AITER itself: leave out --as-aiter");
+  if (o.tensors) return refused("plans and does not execute: leave out --tensors");
+  return app::make_tree_planner(o.tree, c.arch);
+}
 
 // What --bundle writes of the steps of a case.
 Result<dump::Bundle> bundle_for(const PlanOptions& o, const Case& c,
@@ -78,7 +94,10 @@ ExitCode plan_case(const PlanOptions& o) {
   if (o.as_aiter && c->kind() != StepKind::decode)
     return refuse("plan", say("--as-aiter goes with --input or with a case of kind decode, not ",
                               name(c->kind())));
-  auto steps = app::plan_steps_of(*c, o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe);
+  const auto planner = planner_of(o, *c);
+  if (!planner) return complain("plan", planner.error());
+  auto steps = app::plan_steps_of(*c, o.as_aiter ? plan::Fidelity::as_aiter : plan::Fidelity::safe,
+                                  planner->get());
   if (!steps) return complain("plan", steps.error());
   const std::size_t count = steps->size();
   std::string text;
@@ -122,6 +141,7 @@ ExitCode plan_document(const PlanOptions& o) {
 ExitCode plan(const PlanOptions& o) {
   const auto bad = [](const char* why) { return refuse("plan", why); };
   if (o.line.empty() == o.input.empty()) return bad("give either a case or --input FILE");
+  if (!o.tree.empty() && !o.input.empty()) return bad("--aiter goes with a case, not with --input");
   if (o.tensors && o.bundle.empty())
     return bad("--tensors goes with --bundle DIR: only a bundle holds tensors");
   if (o.tensors && o.as_aiter)
@@ -149,6 +169,7 @@ void add_plan(Command& app, ExitCode& exit) {
   c.add_option("--planner", o->planner, "auto, or serial: never the parallel kernel of v1.2")
       .one_of({"auto", "serial"})
       .show_default();
+  add_tree_option(c, o->tree);
   c.add_flag("--as-aiter", o->as_aiter, "Repeat the original, even where it is broken");
   c.add_option("--bundle", o->bundle, "Also write the lists and the plan of a case to this folder")
       .type_name("DIR");

@@ -20,6 +20,7 @@
 #include "properties/cli/options.hpp"
 #include "properties/cli/progress.hpp"
 #include "properties/cli/publisher.hpp"
+#include "properties/cli/quantity.hpp"
 #include "properties/dump/read/bundle.hpp"
 #include "properties/files/output_file.hpp"
 #include "properties/files/terminal.hpp"

@@ -13,6 +13,11 @@ void add_once(std::vector<std::size_t>& list, std::size_t entry) {
   if (std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(entry);
 }
 
+bool names(std::span<const Fault> faults, const Fault& one) {
+  return std::any_of(faults.begin(), faults.end(),
+                     [&one](const Fault& fault) { return fault.what == one.what; });
+}
+
 }  // namespace
 
 Watch::Watch(const Backend& backend, const Ledger& ledger)
@@ -44,11 +49,15 @@ void Watch::look(const DecodeLaunch& launch, const ExecutionOptions& options,
     return;
   }
   std::optional<StageDifference> difference;
-  if (compares(seen.entries)) {
+  std::vector<Fault> of_launch;
+  const bool compared = compares(seen.entries);
+  if (compared || !result->faults.empty()) {
     ExecutionOptions alone = options;
     alone.threads = 1;
-    if (const auto peer = peer_->run(launch, alone))
-      difference = first_stage_difference(launch, *peer, *result);
+    if (auto peer = peer_->run(launch, alone)) {
+      if (compared) difference = first_stage_difference(launch, *peer, *result);
+      of_launch = std::move(peer->faults);
+    }
   }
   if (difference) {
     seen.damage.add(difference->damage);
@@ -57,6 +66,8 @@ void Watch::look(const DecodeLaunch& launch, const ExecutionOptions& options,
   for (const Fault& fault : result->faults) {
     // A compared backend reports the difference as a fault.
     if (difference && fault.what.starts_with(difference->what)) continue;
+    // What the peer refuses as well is wrong with the launch, and not with its result.
+    if (names(of_launch, fault)) continue;
     seen.damage.add(Damage::fault);
     if (seen.what.empty()) seen.what = fault.what;
   }

@@ -31,6 +31,7 @@ class ForwardingBackend : public Backend {
     return inner_.prefill_kernels();
   }
   [[nodiscard]] const fa::Kernels* fa_kernels() const override { return inner_.fa_kernels(); }
+  [[nodiscard]] const plan::StepPlanner* planner() const override { return inner_.planner(); }
   [[nodiscard]] const Backend& inner() const { return inner_; }
 
  private:

@@ -103,7 +103,7 @@ const StepContext& Subject::context() const {
   return state_->context;
 }
 DecodeMetadataBuilder Subject::builder() const {
-  return DecodeMetadataBuilder({}, hooks());
+  return DecodeMetadataBuilder({.planner = backend().planner()}, hooks());
 }
 
 const Result<Batch>& Subject::batch() & {

@@ -8,6 +8,7 @@
 
 #include "core/engine/run_decode.hpp"
 #include "properties/claims/support/canary.hpp"
+#include "properties/claims/support/damaged_launch.hpp"
 #include "properties/judge/runner.hpp"
 #include "properties/step/forwarding_backend.hpp"
 #include "properties/step/prefill/run.hpp"
@@ -48,6 +49,17 @@ constexpr Property kTimed{
       const auto result =
           run_decode(s.backend(), {*s.metadata(), *s.tensors()}, {.timing_seed = 3}, s.hooks());
       return result && result->lse[0] != 0.5F ? passed() : failed("LSE 0 is wrong");
+    }};
+
+constexpr Property kDamaged{
+    "T07", "damaged", "Of a launch with page -1, and so it is without.", [](Subject& s) {
+      const DecodeMetadata& md = *s.metadata();
+      StepLists lists(md);
+      lists.kv_indices[0] = -1;
+      const DecodeMetadata damaged = lists.with(md, md.plan->clone());
+      const auto result = run_decode(s.backend(), {damaged, *s.tensors()}, {}, s.hooks());
+      if (!result || result->faults.empty()) return failed("no fault");
+      return check_result(s);
     }};
 
 // The CPU backend, with an LSE that is `lse` for the first row of launches with `heads`.
@@ -126,6 +138,16 @@ TEST_CASE("ledger: a listed failure is counted and reddens nothing", "[judge][le
   CHECK(report.tallies[0].known > 1);
   CHECK(report.ledger[0].failed == report.tallies[0].known);
   CHECK(report.ledger[0].verdict == Verdict::known_fail);
+}
+
+TEST_CASE("ledger: a fault that the CPU backend reports too needs no entry", "[judge][ledger]") {
+  const std::vector<Case> cases = {case_of(kSmall)};
+  const Broken broken(16, 0.5F);
+  const Ledger value = {finding(Damage::value, nullptr, kSmall)};
+  const RunReport report = run(kDamaged, value, 0, cases, broken);
+  CHECK(report.tallies[0].known == 1);
+  CHECK(report.tallies[0].failed == 0);
+  CHECK(run(kDamaged, {}, 0, cases, broken).tallies[0].failed == 1);
 }
 
 TEST_CASE("ledger: covered are cases in which a property of the entry ran, and no other",

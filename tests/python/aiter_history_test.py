@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="AITER's tests need torch, which is not installed")
 
-from mla_testbed import aiter_history  # noqa: E402
+from mla_testbed import aiter_command, aiter_history  # noqa: E402
 from mla_testbed.aiter.suite.tests import TESTS  # noqa: E402
 
 TEST = next(test for test in TESTS if test.name == "mla_reduce")
@@ -55,13 +55,15 @@ def test_what_is_taken_out_is_of_the_commit_and_of_the_mla(clone, tmp_path):
 @pytest.mark.parametrize(("span", "said"), [("v1", "no range"), ("..v1", "no range"),
                                             ("v0..v9", "v9"), ("nothing..v1", "nothing")])
 def test_what_is_no_range_of_the_clone_is_named(clone, span, said, capsys):
-    code = aiter_history.main(["--aiter", str(clone), "--test", "mla_reduce", span])
-    assert code == aiter_history.ENVIRONMENT
+    code = aiter_command.main(["judge", "--aiter", str(clone), "--test", "mla_reduce", "--rev",
+                               span])
+    assert code == aiter_command.ENVIRONMENT
     assert said in capsys.readouterr().err
 
 
 def test_an_unknown_test_is_named(clone, capsys):
-    assert aiter_history.main(["--aiter", str(clone), "--test", "mla_x", "v0..v1"]) == 2
+    words = ["judge", "--aiter", str(clone), "--test", "mla_x", "--rev", "v0..v1"]
+    assert aiter_command.main(words) == 2
     assert "mla_x" in capsys.readouterr().err
 
 

@@ -27,7 +27,7 @@ ORDER = [
     "hip_backend/gfx_emulator", "hip_backend/hip_runtime", "hip_backend/rocm", "hip_backend/aiter_source",
     "hip_backend/kernels",
     "hip_backend/device", "hip_backend/admission", "hip_backend/decode", "hip_backend/prefill",
-    "hip_backend/planning", "hip_backend/assumptions", "hip_backend/aiter", "hip_backend/calls", "hip_backend",
+    "hip_backend/planning", "hip_backend/assumptions", "hip_backend/aiter", "hip_backend/aiter_tree", "hip_backend/calls", "hip_backend",
     "properties/files", "properties/generate", "properties/dump", "properties/dump/read", "properties/dump/write",
     "properties/dump/blame", "properties/dump/check", "properties/dump/plan", "properties/dump/replay", "properties/step", "properties/claims",
     "properties/judge", "properties/plants", "properties/fuzz", "properties/show", "properties/app", "properties/browser",

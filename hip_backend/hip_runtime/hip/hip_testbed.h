@@ -19,6 +19,8 @@ hipError_t hipTestbedDeferFaults(int defer);
 // What went wrong since the last call, a line each, with what checks found; at most `bytes` with
 // the zero at the end. The number of lines, which is 0 when nothing went wrong.
 int hipTestbedTakeFaults(char* text, std::size_t bytes);
+// What the device's properties answer from now on. hipErrorInvalidValue: not 1 to 1024.
+hipError_t hipTestbedSetUnits(int units);
 // Launches and wave instructions since the process began.
 void hipTestbedCount(unsigned long long* launches, unsigned long long* instructions);
 }

@@ -1,37 +1,28 @@
-"""Judge AITER's MLA commit by commit: when did a test begin to fail, or to pass?
+"""AITER's history: the commits that decide about the MLA, taken out of git, judged and bisected.
 
-    python -m mla_testbed.aiter_history --aiter DIR v0.1.19..HEAD
-    python -m mla_testbed.aiter_history --aiter DIR --bisect mla_persistent v0.1.19..HEAD
-
-DIR is a git clone of AITER with its history. Of each commit that changed the MLA's sources, code
-objects, Python or tests, these are taken out of git, and the suite's tests run over them with
-AITER's own modules. What the same files came to once is kept. --bisect runs one test and halves the
-list instead: it prints the first commit whose verdict is not that of A.
-
-Exit code: 0, 1 where a verdict changed for the worse (or --bisect found a commit), 2 for wrong
-options, 3 where something is missing.
+Of a commit only what decides about the MLA is taken out: sources, code objects, Python, tests. What
+the same files came to once is kept.
 """
 
 from __future__ import annotations
 
-import argparse
+import contextlib
 import dataclasses
 import hashlib
 import json
 import os
 import pathlib
 import subprocess
-import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from . import __version__
 from .aiter.own import cache
 from .aiter.suite import ledger, runner
-from .aiter.suite.tests import TESTS, AiterTest
+from .aiter.suite.tests import AiterTest
 
-USAGE, ENVIRONMENT = 2, 3
 #: What decides about the MLA, below AITER's root; what a commit lacks is left out.
 PATHS = ("aiter", "csrc", "op_tests", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla")
 #: A commit that changes none of these is judged as the one before it.
@@ -63,7 +54,15 @@ class Verdict:
     reason: str
 
 
-Judge = Callable[[Commit, AiterTest], Verdict]
+class Question(Protocol):
+    """What is asked of each commit: a test of the suite, or a case."""
+
+    @property
+    def name(self) -> str:
+        """As a table shows it."""
+
+
+Asked = TypeVar("Asked", bound=Question)
 
 
 def git(clone: pathlib.Path, *words: str) -> str:
@@ -84,12 +83,18 @@ def commits(clone: pathlib.Path, span: str) -> list[Commit]:
         raise HistoryError(f"'{span}' is no range of commits; expected A..B")
     found = git(clone, "log", "--first-parent", "--reverse", "--format=%H%x09%cs%x09%s",
                 f"{first}..{last or 'HEAD'}", "--", *WATCHED).splitlines()
-    begin = git(clone, "log", "-1", "--format=%H%x09%cs%x09%s", first).splitlines()
-    out = []
-    for line in [*begin, *found]:
+    out = [commit_of(clone, first)]
+    for line in found:
         name, date, title = line.split("\t", 2)
         out.append(Commit(name, date, title, _key(clone, name)))
     return out
+
+
+def commit_of(clone: pathlib.Path, name: str) -> Commit:
+    """One commit. HistoryError: the clone does not have it."""
+    line = git(clone, "log", "-1", "--format=%H%x09%cs%x09%s", name, "--").strip()
+    found, date, title = line.split("\t", 2)
+    return Commit(found, date, title, _key(clone, found))
 
 
 def _key(clone: pathlib.Path, commit: str) -> str:
@@ -109,8 +114,36 @@ def take_out(clone: pathlib.Path, commit: Commit, into: pathlib.Path) -> None:
         raise HistoryError(f"git archive {commit.id} ended with {process.returncode}")
 
 
+def kept(told: Sequence[str], make: Callable[[], str]) -> str:
+    """What was said of the same before; else what `make` says, which is kept unless it is empty."""
+    text = "\0".join((*told, __version__, cache.stand_in()))
+    place = cache.directory() / "history" / hashlib.sha256(text.encode()).hexdigest()
+    with contextlib.suppress(OSError):
+        return place.read_text(encoding="utf-8")
+    said = make()
+    if said:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside = place.with_suffix(f".{os.getpid()}")
+        beside.write_text(said, encoding="utf-8")
+        os.replace(beside, place)
+    return said
+
+
+def kept_verdict(told: Sequence[str], judge: Callable[[], Verdict]) -> Verdict:
+    """The same of a verdict; one that ran out of time is not kept: it may end in time elsewhere."""
+    fresh: list[Verdict] = []
+
+    def make() -> str:
+        fresh.append(judge())
+        late = fresh[0].reason.startswith("time-out")
+        return "" if late else json.dumps(dataclasses.asdict(fresh[0]))
+
+    said = kept(told, make)
+    return fresh[0] if fresh else Verdict(**json.loads(said))
+
+
 class Suite:
-    """Runs the suite's tests over commits, and keeps what they came to."""
+    """Runs the suite's tests over commits."""
 
     def __init__(self, clone: pathlib.Path, arch: str, timeout: float) -> None:
         self._clone, self._arch, self._timeout = clone, arch, timeout
@@ -118,29 +151,19 @@ class Suite:
 
     def __call__(self, commit: Commit, test: AiterTest) -> Verdict:
         """The verdict, from the cache if the same files were judged before."""
-        told = "\0".join((commit.key, test.name, self._arch, __version__, cache.stand_in()))
-        kept = cache.directory() / "history" / hashlib.sha256(told.encode()).hexdigest()
-        try:
-            return Verdict(**json.loads(kept.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
-            pass
+        return kept_verdict((commit.key, test.name, self._arch), lambda: self._run(commit, test))
+
+    def _run(self, commit: Commit, test: AiterTest) -> Verdict:
         with tempfile.TemporaryDirectory(prefix="mla-testbed-history-") as folder:
             tree = pathlib.Path(folder)
             take_out(self._clone, commit, tree)
             outcome = runner.run(test, runner.Plan(
                 tree, self._arch, "aiter", False, self._timeout, modules="own"), self._known)
-        reason = " ".join(outcome.reason.split())
-        found = Verdict(outcome.verdict, reason)
-        if not reason.startswith("time-out"):  # it may end in time elsewhere
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            beside = kept.with_suffix(f".{os.getpid()}")
-            beside.write_text(json.dumps(dataclasses.asdict(found)), encoding="utf-8")
-            os.replace(beside, kept)
-        return found
+        return Verdict(outcome.verdict, " ".join(outcome.reason.split()))
 
 
-def walk(found: Sequence[Commit], tests: Sequence[AiterTest], judge: Judge,
-         say: Callable[[str], None]) -> int:
+def walk(found: Sequence[Commit], tests: Sequence[Asked],
+         judge: Callable[[Commit, Asked], Verdict], say: Callable[[str], None]) -> int:
     """Judges all commits and says what changed; the number of changes for the worse."""
     worse = 0
     before: dict[str, Verdict] = {}
@@ -157,7 +180,7 @@ def walk(found: Sequence[Commit], tests: Sequence[AiterTest], judge: Judge,
     return worse
 
 
-def bisect(found: Sequence[Commit], test: AiterTest, judge: Judge,
+def bisect(found: Sequence[Commit], test: Asked, judge: Callable[[Commit, Asked], Verdict],
            say: Callable[[str], None]) -> Commit | None:
     """The first commit whose verdict is not that of the first one; None if the last has it too."""
     good, bad = 0, len(found) - 1
@@ -171,58 +194,3 @@ def bisect(found: Sequence[Commit], test: AiterTest, judge: Judge,
         say(f"{found[middle].id[:10]} {verdict}")
         good, bad = (middle, bad) if verdict == as_first else (good, middle)
     return found[bad]
-
-
-def parser() -> argparse.ArgumentParser:
-    """The options."""
-    made = argparse.ArgumentParser(
-        prog="python -m mla_testbed.aiter_history", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("span", metavar="A..B", help="commits, tags or branches of the clone")
-    made.add_argument("--aiter", metavar="DIR", default=os.environ.get("AITER_SRC"),
-                      help="a git clone of AITER (AITER_SRC)")
-    made.add_argument("--arch", default="gfx942", choices=("gfx942", "gfx950"))
-    made.add_argument("--test", action="append", metavar="NAME",
-                      help="of aiter_suite --list; default: mla_persistent and mla_reduce")
-    made.add_argument("--bisect", metavar="NAME", help="find the commit that changed this test")
-    made.add_argument("--timeout", type=float, default=1500, metavar="S",
-                      help="seconds of one test, with what is compiled for it")
-    return made
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
-    options = parser().parse_args(arguments)
-    names = [options.bisect] if options.bisect else options.test or ["mla_persistent", "mla_reduce"]
-    tests = [test for test in TESTS if test.name in names]
-    if len(tests) != len(set(names)):
-        print(f"aiter_history: no test among {', '.join(names)}; python -m mla_testbed.aiter_suite "
-              "--list has them", file=sys.stderr)
-        return USAGE
-    if options.aiter is None:
-        print("aiter_history: --aiter or AITER_SRC names a git clone of AITER", file=sys.stderr)
-        return ENVIRONMENT
-    clone = pathlib.Path(options.aiter)
-    try:
-        found = commits(clone, options.span)
-        judge = Suite(clone, options.arch, options.timeout)
-        say = _say
-        if not options.bisect:
-            return 1 if walk(found, tests, judge, say) else 0
-        first = bisect(found, tests[0], judge, say)
-    except HistoryError as e:
-        print(f"aiter_history: {e}", file=sys.stderr)
-        return ENVIRONMENT
-    if first is None:
-        print(f"aiter_history: {tests[0].name} has one verdict at both ends", file=sys.stderr)
-        return 0
-    print(f"first changed: {first.id} {first.date} {first.title}")
-    return 1
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

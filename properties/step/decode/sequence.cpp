@@ -128,7 +128,8 @@ class Driver {
     columns_ = columns;
     max_kv_len_ = std::max(max_kv_len_, options_.max_kv_len);
     for (Prepared& s : steps_) widen(s, columns);
-    builder_ = std::make_unique<engine::DecodeStepBuilder>(steps_[0].spec, limits, hooks_);
+    builder_ = std::make_unique<engine::DecodeStepBuilder>(steps_[0].spec, limits, hooks_,
+                                                           backend_.planner());
     auto buffers = builder_->allocate(device_.heap);
     if (!buffers) return buffers.error();
     buffers_ = std::move(*buffers);

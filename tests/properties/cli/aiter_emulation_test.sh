@@ -121,4 +121,4 @@ for dtype in bf16/bf16 fp8/fp8; do
 done
 try replay 'mla1:1q1s70;cu=2' --aiter-any-width
 expect_exit 2
-expect_err '--aiter-any-width goes with backend aiter'
+expect_err '--aiter-any-width goes with backend aiter and --aiter-hsa'

@@ -85,6 +85,11 @@ class Runtime:
         more = f"\n... {count - _SHOWN} more" if count > _SHOWN else ""
         raise FaultError("\n".join([f"{operation}:", *lines[:_SHOWN]]) + more, report=report)
 
+    def set_units(self, units: int) -> None:
+        """What the device's properties answer from now on. ValueError: not 1 to 1024."""
+        if self._library.hipTestbedSetUnits(units) != 0:
+            raise ValueError(f"{units} compute units; expected 1 to 1024")
+
     def counted(self) -> tuple[int, int]:
         """Launches and wave instructions so far."""
         launches, instructions = ctypes.c_ulonglong(), ctypes.c_ulonglong()
@@ -138,6 +143,7 @@ class Runtime:
                 compared.compare(self.differences)
             return result
 
+        call.__signature__ = signature  # type: ignore[attr-defined]
         return call
 
 

@@ -1,0 +1,100 @@
+#include "hip_backend/aiter_tree/tree_planner.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "core/say.hpp"
+#include "hip_backend/aiter_tree/message.hpp"
+
+namespace mla::hip::aiter_tree {
+namespace {
+
+using plan::BufferSizes;
+
+Result<BufferSizes> sizes_of(const std::vector<std::int64_t>& words) {
+  if (words.size() != 6)
+    return Error{ErrorCode::unsupported,
+                 say("the size query of this AITER answers with ", words.size(), " lists, not 6")};
+  return BufferSizes{words[0], words[1],     words[2] / plan::kWorkItemWords,
+                     words[3], words[4] / 2, words[5]};
+}
+
+class TreePlanner final : public plan::StepPlanner {
+ public:
+  explicit TreePlanner(std::shared_ptr<TreeProcess> process) : process_(std::move(process)) {}
+
+  [[nodiscard]] Result<BufferSizes> sizes(const plan::SizeQuery& query) const override;
+  [[nodiscard]] Result<plan::Plan> plan(const plan::PlanInput& input,
+                                        const BufferSizes& sizes) const override;
+
+ private:
+  std::shared_ptr<TreeProcess> process_;
+};
+
+Result<BufferSizes> TreePlanner::sizes(const plan::SizeQuery& query) const {
+  Message asked;
+  asked.head = {{"call", "sizes"},
+                {"compute_units", query.compute_units.count()},
+                {"batch", query.batch.count()},
+                {"max_seqlen_qo", query.max_qo_len},
+                {"heads", query.heads.count()},
+                {"q_dtype", name(query.dtype.q)},
+                {"kv_dtype", name(query.dtype.kv)},
+                {"is_sparse", query.sparse},
+                {"fast_mode", query.fast_mode},
+                {"num_kv_splits", query.num_kv_splits},
+                {"intra_batch_mode", query.intra_batch_mode},
+                {"max_split_per_batch", query.max_split_per_batch}};
+  const auto answer = process_->ask(asked);
+  if (!answer) return answer.error();
+  return sizes_of(answer->head.value("words", std::vector<std::int64_t>{}));
+}
+
+Result<plan::Plan> TreePlanner::plan(const plan::PlanInput& input, const BufferSizes& sizes) const {
+  if (input.kernel != plan::V12Kernel::automatic)
+    return Error{ErrorCode::unsupported, "AITER chooses the kernel of planner v1.2 itself"};
+  const auto lists = plan::words_of(sizes);
+  Message asked;
+  asked.head = {{"call", "plan"},
+                {"compute_units", input.key.compute_units.count()},
+                {"heads", input.key.heads_per_kv_head.count()},
+                {"max_seqlen_qo", input.key.max_qo_len},
+                {"uniform_qo_len", input.uniform_qo_len},
+                {"q_dtype", name(input.key.dtype.q)},
+                {"kv_dtype", name(input.key.dtype.kv)},
+                {"causal", input.causal},
+                {"page_size", input.page_size},
+                {"kv_granularity", input.kv_granularity},
+                {"fast_mode", input.version == plan::PlannerVersion::v1_2},
+                {"intra_batch_mode", input.version == plan::PlannerVersion::v1_0},
+                {"topk", input.topk},
+                {"max_split_per_batch", input.max_split_per_batch},
+                {"cp_round_robin", input.cp_round_robin}};
+  for (const std::int64_t* words : lists.all()) asked.head["words"].push_back(*words);
+  asked.add("qo_indptr", input.qo_indptr);
+  asked.add("kv_indptr", input.kv_indptr);
+  asked.add("last_page_len", input.last_page_len);
+  const auto answer = process_->ask(asked);
+  if (!answer) return answer.error();
+  plan::Plan out(sizes);
+  MaybeError bad;
+  plan::for_each_list(
+      [&](const char* named, plan::PlanBuffer& to) {
+        const auto words = answer->take<std::int32_t>(named, to.size());
+        if (!words) bad = words.error();
+        if (bad) return;
+        for (std::size_t i = 0; i < words->size(); ++i)
+          if ((*words)[i] != plan::kPoison) to.set(static_cast<std::int64_t>(i), (*words)[i]);
+      },
+      out);
+  if (bad) return *bad;
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<plan::StepPlanner> make_tree_planner(std::shared_ptr<TreeProcess> process) {
+  return std::make_unique<TreePlanner>(std::move(process));
+}
+
+}  // namespace mla::hip::aiter_tree

@@ -1,0 +1,16 @@
+// The size query and the planner of an AITER tree.
+//
+// Its answers are taken as they are. Fails: with what AITER raised, for a kernel of v1.2 that was
+// asked for by name (AITER chooses it itself), and for sizes that are no lists.
+#pragma once
+
+#include <memory>
+
+#include "core/plan/step_planner.hpp"
+#include "hip_backend/aiter_tree/tree_process.hpp"
+
+namespace mla::hip::aiter_tree {
+
+std::unique_ptr<plan::StepPlanner> make_tree_planner(std::shared_ptr<TreeProcess> process);
+
+}  // namespace mla::hip::aiter_tree

@@ -1,0 +1,92 @@
+#include "hip_backend/aiter_tree/tree_process.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "core/say.hpp"
+#include "hip_backend/aiter_tree/message.hpp"
+
+namespace mla::hip::aiter_tree {
+namespace {
+
+Error fault(const std::string& what) {
+  return {ErrorCode::fault, what};
+}
+
+// The child reads and writes one end of the sockets as its standard input and output.
+Result<pid_t> spawn(const TreeChoice& choice, Arch arch, int theirs) {
+  const std::string named(name(arch));
+  const std::array<const char*, 8> words = {choice.python.c_str(),
+                                            "-m",
+                                            "mla_testbed.aiter.tree",
+                                            "--aiter",
+                                            choice.directory.c_str(),
+                                            "--arch",
+                                            named.c_str(),
+                                            nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, theirs, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, theirs, STDOUT_FILENO);
+  pid_t child = -1;
+  const int failed = posix_spawnp(&child, words[0], &actions, nullptr,
+                                  const_cast<char* const*>(words.data()), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0)
+    return fault(say("'", choice.python, "' cannot be started: ", std::strerror(failed),
+                     "; MLA_TESTBED_PYTHON names the Python that imports AITER"));
+  return child;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TreeProcess>> TreeProcess::start(const TreeChoice& choice, Arch arch) {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return fault(say("no socket: ", std::strerror(errno)));
+  const auto child = spawn(choice, arch, ends[1]);
+  ::close(ends[1]);
+  if (!child) {
+    ::close(ends[0]);
+    return child.error();
+  }
+  const std::shared_ptr<TreeProcess> out(new TreeProcess(*child, ends[0], arch));
+  const auto hello = read_message(out->socket_);
+  if (!hello)
+    return fault(say("'", choice.python,
+                     " -m mla_testbed.aiter.tree' ended before it answered: it ",
+                     "needs the package mla_testbed with torch, triton and what AITER imports; ",
+                     "MLA_TESTBED_PYTHON names another Python"));
+  if (hello->head.contains("error"))
+    return fault(say("the AITER of '", choice.directory,
+                     "' cannot be imported: ", hello->head["error"].get<std::string>()));
+  out->version_ = hello->head.value("version", "");
+  out->sum_ = hello->head.value("sum", "");
+  return out;
+}
+
+TreeProcess::~TreeProcess() {
+  ::close(socket_);  // which ends it
+  int status = 0;
+  while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+Result<Message> TreeProcess::ask(const Message& question) {
+  const std::lock_guard<std::mutex> one(turn_);
+  if (const MaybeError bad = send_message(socket_, question)) return *bad;
+  auto answer = read_message(socket_);
+  if (!answer) return answer;
+  if (answer->head.contains("fault")) return fault(answer->head["fault"].get<std::string>());
+  if (answer->head.contains("error"))
+    return Error{ErrorCode::unsupported, "AITER: " + answer->head["error"].get<std::string>()};
+  return answer;
+}
+
+}  // namespace mla::hip::aiter_tree

@@ -1,0 +1,107 @@
+"""The process of one tree of AITER: answers the command line until its input ends.
+
+    python -m mla_testbed.aiter.tree --aiter DIR --arch gfx942
+
+Asked over standard input and output (wire.py). The first message out is {"version", "sum"} or
+{"error"}. What AITER prints goes to standard error. AITER's modules are its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import pathlib
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from typing import IO, Any
+
+from ...errors import FaultError, MlaError
+from ..own.build import BuildError
+from . import wire
+from .wire import Message
+
+Answer = Callable[[Message], Message]
+
+
+def main() -> int:
+    """Serves; 3 if the tree cannot be imported."""
+    made = argparse.ArgumentParser(prog="python -m mla_testbed.aiter.tree")
+    made.add_argument("--aiter", metavar="DIR", required=True)
+    made.add_argument("--arch", required=True)
+    options = made.parse_args()
+    # An interrupt is for the one that asks: it closes the connection.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    try:
+        version, calls = _enter(options.aiter, options.arch)
+        told = sum_of(pathlib.Path(options.aiter), options.arch)
+    except Exception as e:  # noqa: BLE001 whatever the import of a tree raises is the answer
+        wire.write(out, Message({"error": _sentence(e)}))
+        return 3
+    wire.write(out, Message({"version": version, "sum": told}))
+    _serve(out, calls)
+    return 0
+
+
+def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer]]:
+    from ... import world  # noqa: PLC0415 needs torch, and says so
+    from .. import Stage  # noqa: PLC0415
+
+    # AITER's own code objects run, and what nobody wrote is seen.
+    machine = world.machine(arch, None, backend="aiter", poison=True)
+    Stage(machine, tree=tree, modules="own")
+    import aiter  # noqa: PLC0415 from the tree
+
+    from . import decode, planner  # noqa: PLC0415
+
+    return str(getattr(aiter, "__version__", "")), {
+        "sizes": lambda asked: planner.sizes(arch, asked.head),
+        "plan": lambda asked: planner.plan(arch, asked.head, asked.arrays),
+        "decode": lambda asked: decode.decode(arch, asked.head, asked.arrays),
+    }
+
+
+def sum_of(tree: pathlib.Path, arch: str) -> str:
+    """Over what a step depends on: AITER's Python and C++ of MLA, and its code objects."""
+    digest = hashlib.sha256()
+    for place in ("aiter/mla.py", "aiter/ops/attention.py", "csrc/kernels/mla",
+                  "csrc/py_itfs_cu/asm_mla.cu", f"hsa/{arch}/mla"):
+        root = tree / place
+        for path in [root] if root.is_file() else sorted(root.rglob("*")):
+            if path.is_file():
+                digest.update(f"{path.relative_to(tree)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _serve(out: IO[bytes], calls: dict[str, Answer]) -> None:
+    while (asked := wire.read(sys.stdin.buffer)) is not None:
+        try:
+            answer = calls[asked.head["call"]](asked)
+        except FaultError as e:
+            answer = Message({"fault": e.report or str(e)})
+        except BuildError as e:  # what was changed does not compile: never a refusal
+            answer = Message({"fault": str(e)})
+        except (AssertionError, RuntimeError, ValueError, MlaError, ImportError) as e:
+            answer = Message({"error": _sentence(e)})  # as AITER refuses what it does not take
+        except Exception as e:  # noqa: BLE001 a defect of the tree, or of ours
+            traceback.print_exc()
+            answer = Message({"fault": _sentence(e)})
+        wire.write(out, answer)
+
+
+def _sentence(error: BaseException) -> str:
+    """What was raised, and where AITER raised it."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    frames: list[Any] = traceback.extract_tb(error.__traceback__)
+    inner = [f for f in frames if f"{os.sep}mla_testbed{os.sep}" not in f.filename]
+    where = f" ({os.path.basename(inner[-1].filename)}:{inner[-1].lineno})" if inner else ""
+    kind = "" if isinstance(error, MlaError) else f"{type(error).__name__}: "
+    return f"{kind}{text}{where}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

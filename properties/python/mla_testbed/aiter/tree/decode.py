@@ -1,0 +1,95 @@
+"""A decode step as a tree of AITER runs it: its dispatch, code objects and reduce."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...world import notes
+from . import stages
+from .lists import LISTS
+from .machine import dtype_of, on_device, set_compute_units
+from .planner import known
+from .wire import Array, Message
+
+_KEY, _VALUE = 576, 512
+_POISON = 0x7FA5  # kPoisonBf16 (core/engine/backend.hpp)
+
+
+def decode(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Message:
+    """mla_decode_fwd over the lists and tensors of a launch: out as the bits of bf16, and lse."""
+    from aiter.mla import mla_decode_fwd  # noqa: PLC0415 the tree is on sys.path by now
+
+    set_compute_units(asked["compute_units"])
+    rows, heads = asked["rows"], asked["heads"]
+    q = _typed(arrays["q"], dtype_of(arch, asked["q_dtype"])).view(rows, heads, _KEY)
+    cache = _cache(arch, asked, arrays["cache"])
+    poison = np.full((rows, heads, _VALUE), _POISON, np.int16)
+    out = on_device(poison).view(torch.bfloat16)
+    plan = {name: arrays[name] for name in LISTS if name in arrays}
+    on = {name: on_device(words) for name, words in plan.items()}
+    if plan:
+        on["work_meta_data"] = stages.addresses_of(on["work_indptr"], on["work_info_set"])
+    arguments = {
+        "page_size": asked["page_size"], "sm_scale": asked["softmax_scale"],
+        "q_scale": _scale(asked["q_scale"], q), "kv_scale": _scale(asked["kv_scale"], cache),
+        "return_lse": asked["return_lse"], "causal": asked["causal"], **on}
+    if asked["num_kv_splits"] > 0:
+        arguments["num_kv_splits"] = asked["num_kv_splits"]
+    arguments = known(mla_decode_fwd, arguments, {"return_lse": False, "causal": True,
+                                                  "page_size": 1})
+    with stages.Stage1() as stage:
+        _, returned = mla_decode_fwd(
+            q, cache, out, *(on_device(arrays[name]) for name in (
+                "qo_indptr", "kv_indptr", "kv_indices", "last_page_len")),
+            asked["max_seqlen_qo"], **arguments)
+        torch.cuda.synchronize()
+        if stage.found is None:
+            raise RuntimeError("mla_decode_fwd called no stage 1 that is known here")
+        planned = stage.arguments.get("work_info_set") is not None
+        if planned:
+            stages.read_whole_rows(stage, plan)
+    bits = out.view(torch.int16).cpu().numpy().view(np.uint16)
+    found = {"out": bits, "lse": _lse(asked, stage.found, plan if planned else None, returned)}
+    if asked["record_stages"]:
+        found.update(partial_out=stage.found.partial_out, partial_lse=stage.found.partial_lse,
+                     stage1_out=stage.found.out, stage1_lse=stage.found.lse)
+    return Message({}, found)
+
+
+def _lse(asked: dict[str, Any], found: stages.Stages, plan: dict[str, Array] | None,
+         returned: Any) -> Array:
+    """What AITER returns where it was asked, else what stage 1 computed."""
+    rows, heads = asked["rows"], asked["heads"]
+    if asked["return_lse"]:
+        if returned is None:
+            return np.full((rows, heads), np.nan, np.float32)
+        answer: Array = returned.float().cpu().numpy().reshape(rows, heads)
+        return answer
+    if plan is None:
+        return stages.lse_of_splits(found, rows)
+    return stages.unfolded(stages.merged_lse(found, plan), rows, heads, asked["max_seqlen_qo"])
+
+
+def _typed(array: Array, dtype: torch.dtype) -> torch.Tensor:
+    """Bytes as a tensor of the device."""
+    return on_device(array).view(dtype)
+
+
+def _cache(arch: str, asked: dict[str, Any], backed: Array) -> torch.Tensor:
+    """The whole cache up to the window's end; what is before the window is zero."""
+    page, first = asked["page_size"], asked["first_slot"]
+    dtype = dtype_of(arch, asked["kv_dtype"])
+    slots = -(-(first + asked["slots"]) // page) * page
+    row = _KEY * dtype.itemsize
+    memory = np.zeros((slots, row), np.uint8)  # pages that nobody touches cost nothing
+    memory[first:first + asked["slots"]] = backed.reshape(-1, row)
+    made = notes.note(torch.from_numpy(memory), notes.DEVICE)
+    return made.view(dtype).view(slots // page, page, 1, _KEY)
+
+
+def _scale(value: float, tensor: torch.Tensor) -> torch.Tensor | None:
+    """Per tensor, for fp8 only."""
+    return None if tensor.dtype == torch.bfloat16 else on_device(np.array([value], np.float32))

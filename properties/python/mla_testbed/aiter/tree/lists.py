@@ -1,0 +1,5 @@
+"""The lists of a plan, by the names that AITER gives them."""
+
+#: In the order of the size query, behind its first answer: their addresses.
+LISTS = ("work_indptr", "work_info_set", "reduce_indptr", "reduce_final_map",
+         "reduce_partial_map")

@@ -1,0 +1,43 @@
+"""What the calls of a tree have in common: its machine, and tensors on it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..own.runtime import runtime
+from .wire import Array
+
+#: What lists hold before a planner writes them: Plan's kPoison (core/plan/plan.hpp).
+POISON = -0x5EADBEEF
+DTYPES = {"bf16": torch.bfloat16, "gfx942 fp8": torch.float8_e4m3fnuz,
+          "gfx950 fp8": torch.float8_e4m3fn}
+
+
+def dtype_of(arch: str, name: str) -> torch.dtype:
+    """An element type by its name in case lines: bf16, or the fp8 of the architecture."""
+    return DTYPES[name if name == "bf16" else f"{arch} {name}"]
+
+
+def on_device(array: Array) -> torch.Tensor:
+    """A copy of an array in the memory of the emulated GPU."""
+    made = torch.empty(array.shape, dtype=torch.from_numpy(np.empty(0, array.dtype)).dtype,
+                       device="cuda")
+    made.copy_(torch.from_numpy(array.copy()))
+    return made
+
+
+def set_compute_units(units: int) -> None:
+    """What AITER's Python and its C++ are told from now on."""
+    if os.environ.get("CU_NUM") == str(units):
+        return
+    os.environ["CU_NUM"] = os.environ["MLA_TESTBED_UNITS"] = str(units)
+    runtime().set_units(units)
+    from aiter.jit.utils import chip_info  # noqa: PLC0415 the tree is on sys.path by now
+
+    clear: Any = getattr(chip_info.get_cu_num, "cache_clear", None)
+    if clear is not None:
+        clear()

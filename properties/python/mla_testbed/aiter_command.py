@@ -1,0 +1,169 @@
+"""mla-testbed aiter: AITER's commits judged, halved, and compared.
+
+    mla-testbed aiter judge --rev A..B          the suite's tests over each commit of the MLA
+    mla-testbed aiter bisect --good A --bad B CASE      the commit that changed a case's verdict
+    mla-testbed aiter compare --base A --head B         what a pull request changes
+
+DIR (--aiter, or AITER_SRC) is a git clone of AITER with its history. AITER's own modules and
+code objects run; each is built once and kept. Exit code: 0; 1 where something became worse, or
+bisect found a commit; 2 for wrong options; 3 where something is missing; 4 where nothing was
+judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import sys
+from collections.abc import Sequence
+
+from .aiter.suite.tests import TESTS, AiterTest
+from .aiter_cases import CaseLine, Cases, planner_call
+from .aiter_compare import CASES, compare
+from .aiter_history import (
+    Commit,
+    HistoryError,
+    Suite,
+    Verdict,
+    bisect,
+    commit_of,
+    commits,
+    walk,
+)
+from .errors import LibraryError, MlaError, UsageError
+
+USAGE, ENVIRONMENT, UNDECIDED = 2, 3, 4
+_ARCHS = ("gfx942", "gfx950")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(prog="mla-testbed aiter", description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    of = made.add_subparsers(dest="action", required=True)
+    judge = of.add_parser("judge", help="the suite's tests over commits")
+    judge.add_argument("--rev", metavar="A..B", required=True,
+                       help="commits, tags or branches of the clone")
+    judge.add_argument("--test", action="append", metavar="NAME",
+                       help="of aiter_suite --list; default: mla_persistent and mla_reduce")
+    judge.add_argument("--case", action="append", metavar="CASE", default=[],
+                       help="judge this case too")
+    halve = of.add_parser("bisect", help="the first commit with another verdict than A")
+    halve.add_argument("case", metavar="CASE", nargs="?")
+    halve.add_argument("--test", metavar="NAME", help="a test of the suite in place of a case")
+    halve.add_argument("--good", metavar="A", required=True)
+    halve.add_argument("--bad", metavar="B", required=True)
+    beside = of.add_parser("compare", help="cases and plans of two commits")
+    beside.add_argument("--base", metavar="A", required=True)
+    beside.add_argument("--head", metavar="B", required=True)
+    beside.add_argument("--cases", metavar="FILE", help="a case on each line, in place of ours")
+    beside.add_argument("--report-md", metavar="FILE", help="also write Markdown")
+    for one in (judge, halve, beside):
+        one.add_argument("--aiter", metavar="DIR", default=os.environ.get("AITER_SRC"),
+                         help="a git clone of AITER (AITER_SRC)")
+        one.add_argument("--arch", default=None if one is beside else "gfx942", choices=_ARCHS)
+        one.add_argument("--timeout", type=float, default=1500, metavar="S",
+                         help="seconds of one test or case, with what is compiled for it")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit code."""
+    options = parser().parse_args(arguments)
+    if options.aiter is None:
+        return _say_error("--aiter or AITER_SRC names a git clone of AITER", ENVIRONMENT)
+    clone = pathlib.Path(options.aiter)
+    try:
+        return {"judge": _judge, "bisect": _bisect, "compare": _compare}[options.action](
+            options, clone)
+    except (HistoryError, LibraryError) as e:
+        return _say_error(str(e), ENVIRONMENT)
+    except (UsageError, OSError) as e:
+        return _say_error(str(e), USAGE)
+    except MlaError as e:
+        return _say_error(str(e), UNDECIDED)
+
+
+_Asked = AiterTest | CaseLine
+
+
+def _tests(names: Sequence[str]) -> list[_Asked]:
+    found = [test for test in TESTS if test.name in names]
+    missing = sorted(set(names) - {test.name for test in found})
+    if missing:
+        raise UsageError(f"no test '{missing[0]}': python -m mla_testbed.aiter_suite --list has "
+                         "them")
+    return list(found)
+
+
+def _judge(options: argparse.Namespace, clone: pathlib.Path) -> int:
+    cases = [CaseLine(_full(case, options.arch)) for case in options.case]
+    names = options.test or ([] if cases else ["mla_persistent", "mla_reduce"])
+    judge = _Either(clone, options.arch, options.timeout)
+    asked: list[_Asked] = [*_tests(names), *cases]
+    return 1 if walk(commits(clone, options.rev), asked, judge, _say) else 0
+
+
+def _bisect(options: argparse.Namespace, clone: pathlib.Path) -> int:
+    if (options.case is None) == (options.test is None):
+        raise UsageError("bisect takes a case or --test NAME")
+    asked = (_tests([options.test])[0] if options.test
+             else CaseLine(_full(options.case, options.arch)))
+    judge = _Either(clone, options.arch, options.timeout)
+    first = bisect(commits(clone, f"{options.good}..{options.bad}"), asked, judge, _say)
+    if first is None:
+        _say("one verdict at both ends")
+        return 0
+    _say(f"first changed: {first.id} {first.date} {first.title}")
+    return 1
+
+
+def _compare(options: argparse.Namespace, clone: pathlib.Path) -> int:
+    archs = _ARCHS if options.arch is None else (options.arch,)
+    lines: dict[str, Sequence[str]] = {arch: CASES[arch] for arch in archs}
+    if options.cases is not None:
+        text = pathlib.Path(options.cases).read_text(encoding="utf-8")
+        told = tuple(line for line in map(str.strip, text.splitlines())
+                     if line and not line.startswith("#"))
+        if not told:
+            raise UsageError(f"'{options.cases}' has no case")
+        lines = {arch: told for arch in archs}
+    found = compare(clone, commit_of(clone, options.base), commit_of(clone, options.head), lines)
+    _say(found.text())
+    if options.report_md is not None:
+        pathlib.Path(options.report_md).write_text(found.markdown(), encoding="utf-8")
+    return 1 if found.worse else 0
+
+
+class _Either:
+    """Judges a test of the suite or a case."""
+
+    def __init__(self, clone: pathlib.Path, arch: str, timeout: float) -> None:
+        self._suite, self._cases = Suite(clone, arch, timeout), Cases(clone, arch, timeout)
+
+    def __call__(self, commit: Commit, asked: _Asked) -> Verdict:
+        if isinstance(asked, CaseLine):
+            return self._cases(commit, asked)
+        return self._suite(commit, asked)
+
+
+def _full(case: str, arch: str) -> str:
+    """A case with all its fields. UsageError: it is none, or of another architecture."""
+    call = planner_call(case if "arch=" in case else f"{case};arch={arch}")
+    if call["arch"] != arch:
+        raise UsageError(f"the case is of {call['arch']}, and --arch is {arch}")
+    return str(call["name"])
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _say_error(sentence: str, code: int) -> int:
+    print(f"mla-testbed aiter: {sentence}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

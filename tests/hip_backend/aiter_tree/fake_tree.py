@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Stands for `python -m mla_testbed.aiter.tree --aiter DIR --arch ARCH`, without AITER.
+
+The last part of DIR says how it answers; what it was asked is kept in DIR/asked.json.
+"""
+import array
+import json
+import pathlib
+import sys
+
+SIZES = {"int32": 4, "uint8": 1, "float32": 4, "uint16": 2}
+CODES = {"int32": "i", "float32": "f", "uint16": "H"}
+POISON = -0x5EADBEEF
+
+
+def read():
+    line = sys.stdin.buffer.readline()
+    if not line:
+        return None
+    head = json.loads(line)
+    found = {}
+    for name, dtype, shape in head.pop("arrays"):
+        count = SIZES[dtype]
+        for extent in shape:
+            count *= extent
+        data = sys.stdin.buffer.read(count)
+        found[name] = list(array.array(CODES[dtype], data)) if dtype in CODES else len(data)
+    return head, found
+
+
+def write(head, **arrays):
+    named = [[name, dtype, [len(values)]] for name, (dtype, values) in arrays.items()]
+    sys.stdout.buffer.write(json.dumps({**head, "arrays": named}).encode() + b"\n")
+    for dtype, values in arrays.values():
+        sys.stdout.buffer.write(array.array(CODES[dtype], values).tobytes())
+    sys.stdout.buffer.flush()
+
+
+def plan(head, found):
+    """One work for each request, written whole."""
+    requests = len(found["kv_indptr"]) - 1
+    words = dict(zip(("indptr", "info", "reduce", "final", "partial"), head["words"]))
+    info = []
+    for r in range(requests):
+        info += [r, -1, found["qo_indptr"][r], found["qo_indptr"][r + 1], found["kv_indptr"][r],
+                 found["kv_indptr"][r + 1], 0, 0]
+    slots = words["indptr"] - 1
+    write({}, work_indptr=("int32", [min(s, requests) for s in range(slots + 1)]),
+          work_info_set=("int32", info + [POISON] * (words["info"] - len(info))),
+          reduce_indptr=("int32", [0] * words["reduce"]),
+          reduce_final_map=("int32", [POISON] * words["final"]),
+          reduce_partial_map=("int32", [POISON] * words["partial"]))
+
+
+def decode(head):
+    """Every element of out is 1, every LSE the head's number; there are no partial rows."""
+    pairs = head["rows"] * head["heads"]
+    out = ("uint16", [0x3F80] * (pairs * 512))
+    lse = ("float32", [float(i % head["heads"]) for i in range(pairs)])
+    stages = {"partial_out": ("float32", []), "partial_lse": ("float32", []), "stage1_out": out,
+              "stage1_lse": lse} if head["record_stages"] else {}
+    write({}, out=out, lse=lse, **stages)
+
+
+def main():
+    place = pathlib.Path(sys.argv[sys.argv.index("--aiter") + 1])
+    how = place.name
+    if how == "no-torch":
+        sys.exit(1)
+    if how == "broken":
+        write({"error": "SyntaxError: invalid syntax (mla.py:7)"})
+        sys.exit(3)
+    write({"version": "0.1.99", "sum": "0123456789abcdef"})
+    while (asked := read()) is not None:
+        (place / "asked.json").write_text(json.dumps(asked))
+        if how == "dies":
+            sys.stdout.buffer.write(b'{"arrays": [["out", "uint16", [512]]]}\n12')
+            sys.stdout.buffer.flush()
+            sys.exit(0)
+        if how == "lies":
+            write({"words": [2, 5, 16]}, out=("int32", [1]))
+        elif how == "refuses":
+            write({"error": "AssertionError: nhead=17 (mla.py:9)"})
+        elif how == "faults":
+            write({"fault": "module_mla_asm: out-of-bounds"})
+        elif asked[0]["call"] == "sizes":
+            units, batch = asked[0]["compute_units"], asked[0]["batch"]
+            write({"words": [2, units + 1, 8 * (batch + units), batch + 1, 2 * batch, units]})
+        elif asked[0]["call"] == "plan":
+            plan(*asked)
+        else:
+            decode(asked[0])
+
+
+main()

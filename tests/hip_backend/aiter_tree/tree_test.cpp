@@ -1,0 +1,194 @@
+// Claims about the process of an AITER tree, its planner and its backend; a script stands for it.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/say.hpp"
+#include "hip_backend/aiter_tree/tree_backend.hpp"
+#include "hip_backend/aiter_tree/tree_planner.hpp"
+#include "properties/claims/support/damaged_launch.hpp"
+#include "properties/step/subject.hpp"
+#include "tests/catch.hpp"
+#include "tests/properties/judge_support.hpp"
+
+using namespace mla;
+using namespace mla::hip::aiter_tree;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A directory whose name says how the script answers.
+class Tree {
+ public:
+  explicit Tree(const std::string& how)
+      : place_(fs::temp_directory_path() / say("mla-tree-", ::getpid()) / how) {
+    fs::create_directories(place_);
+  }
+  ~Tree() { fs::remove_all(place_); }
+  [[nodiscard]] Result<std::shared_ptr<TreeProcess>> start() const {
+    return TreeProcess::start({.directory = place_.string(), .python = MLA_FAKE_TREE},
+                              Arch::gfx942);
+  }
+  // The head and the arrays of the last question.
+  [[nodiscard]] nlohmann::json asked() const {
+    return nlohmann::json::parse(std::ifstream(place_ / "asked.json"));
+  }
+
+ private:
+  fs::path place_;
+};
+
+Error error_of(const std::string& how) {
+  const Tree tree(how);
+  const auto process = tree.start();
+  if (!process) return process.error();
+  const auto sizes = make_tree_planner(*process)->sizes({});
+  return sizes ? Error{ErrorCode::usage, "it answered"} : sizes.error();
+}
+
+prop::Subject subject_of(const Backend& backend, const std::string& line) {
+  return prop::Subject(case_of(line), backend, nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("aiter tree: a process that says why it has no AITER is an error with that sentence",
+          "[aiter_tree]") {
+  const Error error = error_of("broken");
+  CHECK(error.code == ErrorCode::fault);
+  CHECK(
+      error.message.ends_with("/broken' cannot be imported: SyntaxError: invalid syntax "
+                              "(mla.py:7)"));
+}
+
+TEST_CASE("aiter tree: a Python without the package is named, and so is one that is not there",
+          "[aiter_tree]") {
+  CHECK(error_of("no-torch").message.find("MLA_TESTBED_PYTHON names another Python") !=
+        std::string::npos);
+  const auto none = TreeProcess::start({.directory = "/", .python = "/no/python"}, Arch::gfx942);
+  CHECK(none.error().message.starts_with("'/no/python' cannot be started: No such file"));
+}
+
+TEST_CASE("aiter tree: what AITER raises is unsupported, what its kernels or its build do a fault",
+          "[aiter_tree]") {
+  const Error refused = error_of("refuses");
+  CHECK(refused.code == ErrorCode::unsupported);
+  CHECK(refused.message == "AITER: AssertionError: nhead=17 (mla.py:9)");
+  const Error fault = error_of("faults");
+  CHECK(fault.code == ErrorCode::fault);
+  CHECK(fault.message == "module_mla_asm: out-of-bounds");
+}
+
+TEST_CASE("aiter tree: a process that ends inside of an answer is an error, and one later too",
+          "[aiter_tree]") {
+  const Tree tree("dies");
+  const auto process = tree.start();
+  REQUIRE(process);
+  const auto planner = make_tree_planner(*process);
+  CHECK(planner->sizes({}).error().message ==
+        "the process of the AITER tree ended while it was answering");
+  CHECK(planner->sizes({}).error().code == ErrorCode::fault);
+}
+
+TEST_CASE("aiter tree: an answer with too few lists, or of another type, is an error",
+          "[aiter_tree]") {
+  const Tree tree("lies");
+  const auto process = tree.start();
+  REQUIRE(process);
+  CHECK(make_tree_planner(*process)->sizes({}).error().message ==
+        "the size query of this AITER answers with 3 lists, not 6");
+  const auto backend = make_tree_backend(*process);
+  prop::Subject core = subject_of(cpu_backend(), "mla1:1q1s9;heads=16;cu=4");
+  const auto result = backend->run({*core.metadata(), *core.tensors()}, {});
+  CHECK(result.error().message ==
+        "'out' of the AITER tree is of int32, whose elements do not have 2 bytes");
+}
+
+TEST_CASE("aiter tree: its planner's sizes and plan are those of the step, poison is unwritten",
+          "[aiter_tree]") {
+  const Tree tree("right");
+  const auto process = tree.start();
+  REQUIRE(process);
+  CHECK((*process)->version() == "0.1.99");
+  const auto backend = make_tree_backend(*process);
+  prop::Subject subject = subject_of(*backend, "mla1:1q1s9_1q1s5;heads=16;cu=4;planner=v12");
+  REQUIRE(subject.metadata());
+  const plan::Plan& plan = *subject.metadata()->plan;
+  CHECK(plan.work_info.size() == 8 * 6);
+  CHECK(plan.work_info.used() == 16);
+  CHECK(plan.work(1) == plan::WorkItem{1, -1, 1, 2, 9, 14, 0, 0});
+  CHECK_FALSE(plan.reduce_partial_map.written(0));
+  const nlohmann::json head = tree.asked()[0];
+  CHECK(head["call"] == "plan");
+  CHECK(head["compute_units"] == 4);
+  CHECK(head["fast_mode"] == true);
+  CHECK(head["uniform_qo_len"] == 1);
+}
+
+TEST_CASE("aiter tree: a kernel of v1.2 that is asked for by name is refused", "[aiter_tree]") {
+  const Tree tree("right");
+  const auto process = tree.start();
+  const auto backend = make_tree_backend(*process);
+  prop::Subject subject = subject_of(*backend, "mla1:1q1s9;cu=4;planner=v12serial");
+  CHECK(subject.metadata().error().message == "AITER chooses the kernel of planner v1.2 itself");
+}
+
+TEST_CASE("aiter tree: heads are padded for AITER and taken back from where they were put",
+          "[aiter_tree]") {
+  const Tree tree("right");
+  const auto process = tree.start();
+  const auto backend = make_tree_backend(*process);
+  prop::Subject subject = subject_of(*backend, "mla1:1q1s9;heads=8;cu=4");
+  const auto result = backend->run({*subject.metadata(), *subject.tensors()}, {});
+  REQUIRE(result);
+  CHECK(tree.asked()[0]["heads"] == 16);
+  CHECK(tree.asked()[1]["q"] == 16 * kKeyDim * 2);
+  REQUIRE(result->lse.size() == 8);
+  CHECK(result->lse[3] == 6);  // each head is there twice
+  CHECK(result->out.size() == 8 * kValueDim);
+  CHECK(result->launches.of("aiter", "emulated:gfx942", StepKind::decode) == 1);
+}
+
+TEST_CASE("aiter tree: a work that may not run is a fault and is left out of the lists",
+          "[aiter_tree]") {
+  const Tree tree("right");
+  const auto process = tree.start();
+  const auto backend = make_tree_backend(*process);
+  prop::Subject subject = subject_of(*backend, "mla1:1q1s9_1q1s5;heads=16;cu=4;planner=v12");
+  const DecodeMetadata& md = *subject.metadata();
+  plan::Plan damaged = md.plan->clone();
+  plan::WorkItem first = damaged.work(0);
+  first.kv_end = 1000;
+  damaged.set_work(0, first);
+  const prop::StepLists lists(md);
+  const DecodeMetadata broken = lists.with(md, std::move(damaged));
+  const auto result = backend->run({broken, *subject.tensors()}, {});
+  REQUIRE(result);
+  CHECK(result->faults.size() == 1);
+  const nlohmann::json asked = tree.asked()[1];
+  CHECK(asked["work_indptr"] == nlohmann::json({0, 0, 1, 1, 1}));
+  CHECK(asked["work_info_set"][0] == 1);
+}
+
+TEST_CASE("aiter tree: without a plan a page outside of the cache is an error before the launch",
+          "[aiter_tree]") {
+  const Tree tree("right");
+  const auto process = tree.start();
+  const auto backend = make_tree_backend(*process);
+  prop::Subject subject = subject_of(*backend, "mla1:1q1s9;heads=16;planner=none");
+  const DecodeMetadata& md = *subject.metadata();
+  prop::StepLists lists(md);
+  lists.kv_indices[0] = -1;
+  const DecodeMetadata broken = lists.with(md, std::nullopt);
+  CHECK(backend->run({broken, *subject.tensors()}, {}).error().code == ErrorCode::fault);
+}
+
+TEST_CASE("aiter tree: a shape of another architecture is not supported", "[aiter_tree]") {
+  const Tree tree("right");
+  const auto backend = make_tree_backend(*tree.start());
+  prop::Subject other = subject_of(cpu_backend(), "mla1:1q1s9;arch=gfx950");
+  CHECK(backend->supports(*other.shape()).reason ==
+        "a case of gfx950 does not run on device emulated:gfx942");
+}

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# A source tree of AITER on the command line, for which a script answers: whose plan is shown and
+# judged, what is refused, and what is said where the tree or its Python is not there.
+#
+#   tree_test.sh MLA_TESTBED
+. "$(dirname "$0")/lib.sh"
+
+unset AITER_HSA AITER_SRC
+export MLA_TESTBED_PYTHON=$root/tests/hip_backend/aiter_tree/fake_tree.py
+for how in right refuses faults broken dies no-torch; do mkdir "$scratch/$how"; done
+case='mla1:1q1s9_1q1s5;heads=16;cu=4;planner=v12'
+on_tree=(--backend aiter --device emulated:gfx942 --aiter)
+
+# The plan is the tree's: one work for each request, where the core cuts none and uses other slots.
+try plan "$case" --aiter "$scratch/right"
+expect_exit 0
+expect_out '  work_info_set +6 x 8 +16'
+expect_out '^works: 2 on 2 of 4 slots'
+try plan "$case" --aiter "$scratch/refuses"
+expect_exit 10
+expect_err 'AITER: AssertionError: nhead=17 \(mla.py:9\)'
+try plan "$case" --aiter "$scratch/faults"
+expect_exit 3
+expect_err 'module_mla_asm: out-of-bounds'
+
+# A plan that is not the tree's says so; one that is as well.
+"$testbed" plan "$case" --aiter "$scratch/right" --json >"$scratch/plan.json" 2>/dev/null
+try check "$scratch/plan.json" --aiter "$scratch/right"
+expect_exit 0
+expect_out 'note: the planner of this AITER gives these buffers for this call'
+sed 's/"work_info":\[0,-1,0,1,0,9/"work_info":[0,-1,0,1,0,8/' "$scratch/plan.json" >"$scratch/cut.json"
+try check "$scratch/cut.json" --aiter "$scratch/right"
+expect_exit 1
+expect_out 'note: not the plan of this AITER: it differs .* work 0 kv_end is 8, planned 9'
+try check "$scratch/plan.json" --aiter "$scratch/refuses"
+expect_exit 0
+expect_out 'note: the planner of this AITER gives no plan for this call: AITER: AssertionError'
+try check "$scratch/plan.json" --aiter "$scratch/broken"
+expect_exit 3
+expect_out '1 valid'
+
+# A replay judges what the tree answers (every element 1), and its line reproduces that.
+try replay "$case" "${on_tree[@]}" "$scratch/right" --property P05
+expect_exit 1
+expect_out '^P05 plan_coverage: fail'
+expect_out "^REPRO: .*--aiter $scratch/right"
+expect_out '^launched: aiter on emulated:gfx942: decode 1 \(decode 1\)'
+# What breaks is a failure, what AITER refuses is not.
+try replay "$case" "${on_tree[@]}" "$scratch/faults" --property P05
+expect_exit 1
+expect_out 'module_mla_asm: out-of-bounds'
+try replay "$case" "${on_tree[@]}" "$scratch/dies" --property P05
+expect_exit 1
+expect_out 'the process of the AITER tree ended while it was answering'
+try replay "$case" "${on_tree[@]}" "$scratch/refuses" --property P05
+expect_exit 10
+# A report names the tree.
+try run --cases 1 "${on_tree[@]}" "$scratch/right" --property P05 --json --no-progress
+expect_json
+expect_out '"AITER version": "0.1.99"|0.1.99'
+
+# What goes together, and what is not there.
+try replay "$case" --backend aiter --aiter "$scratch/right"
+expect_exit 2
+expect_err "runs on --device emulated:gfx942 or emulated:gfx950, not 'auto'"
+try replay "$case" "${on_tree[@]}" "$scratch/right" --aiter-hsa "$scratch"
+expect_exit 2
+expect_err 'has kernels of its own: leave out --aiter-hsa'
+try replay "$case" "${on_tree[@]}" "$scratch/right" --checks=waits
+expect_exit 2
+expect_err 'without checks and profiles; --aiter-hsa takes --checks=waits'
+try replay "$case" --backend cpu --aiter "$scratch/right"
+expect_exit 2
+expect_err 'goes with backend aiter'
+try replay "$case" "${on_tree[@]}" "$scratch/none"
+expect_exit 2
+expect_err "there is no directory '$scratch/none'"
+try plan "$case" --aiter "$scratch/right" --as-aiter
+expect_exit 2
+expect_err 'is AITER itself: leave out --as-aiter'
+try plan --input x.json --aiter "$scratch/right"
+expect_exit 2
+expect_err '--aiter goes with a case, not with --input'
+try plan 'mla1:1q8s8;kind=prefill;arch=gfx950;dtype=bf16/fp8' --aiter "$scratch/right"
+expect_exit 2
+expect_err 'plans cases of kind decode, not prefill'
+try plan "$case" --aiter "$scratch/no-torch"
+expect_exit 3
+expect_err 'MLA_TESTBED_PYTHON names another Python'
+MLA_TESTBED_PYTHON=/no/python try plan "$case" --aiter "$scratch/right"
+expect_exit 3
+expect_err "'/no/python' cannot be started"
+
+# The Python command: without words, and in a Python without the package.
+try aiter
+expect_exit 2
+expect_err 'give judge, bisect or compare'
+MLA_TESTBED_PYTHON=/no/python try aiter judge --rev A..B
+expect_exit 3
+expect_err "'/no/python' cannot be started"
+mkdir "$scratch/mla_testbed"
+echo 'raise ImportError("no torch")' >"$scratch/mla_testbed/__init__.py"
+MLA_TESTBED_PYTHON=python3 PYTHONPATH=$scratch try aiter judge --rev A..B
+expect_exit 3
+expect_err ': no torch; it needs the package mla_testbed with torch; MLA_TESTBED_PYTHON names another Python'
