@@ -3,6 +3,7 @@
 #include "core/case/steps.hpp"
 #include "core/engine/decode_builder.hpp"
 #include "core/engine/step_hooks.hpp"
+#include "core/plan/ported_from.hpp"
 #include "properties/app/plan_table.hpp"
 #include "properties/app/planned_step.hpp"
 #include "properties/app/step_time.hpp"
@@ -69,6 +70,8 @@ Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity,
   const auto metadata = DecodeMetadataBuilder(options, hooks).build(*batch, *shape, buffers);
   if (!metadata) return metadata.error();
   PlannedStep out{decisions_text(step, *batch, *metadata), {}};
+  if (metadata->plan)
+    out.table += row("planned as", planner != nullptr ? "the AITER of --aiter" : plan::kPortedFrom);
   const auto predicted = predicted_of(step, *metadata, fidelity);
   if (predicted) out.table += row("predicted", time_line(*predicted));
   out.table += plan_text(*metadata);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/plan/ported_from.hpp"
 #include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/app/backends.hpp"
@@ -62,13 +63,10 @@ std::string text_of(const Json& value) {
 }
 
 // Variables that the command and the library read (docs/reference/environment.md).
-constexpr const char* kVariables[] = {"AITER_HSA",
-                                      "MLA_TESTBED_BACKEND",
-                                      "MLA_TESTBED_DEVICE",
-                                      "MLA_HIP_CHECKS",
-                                      "NO_COLOR",
-                                      "SOURCE_DATE_EPOCH",
-                                      "TMPDIR"};
+constexpr const char* kVariables[] = {"AITER_HSA",          "MLA_TESTBED_BACKEND",
+                                      "MLA_TESTBED_DEVICE", "MLA_TESTBED_PYTHON",
+                                      "MLA_HIP_CHECKS",     "NO_COLOR",
+                                      "SOURCE_DATE_EPOCH",  "TMPDIR"};
 
 Json variables() {
   Json out = Json::object();
@@ -81,6 +79,7 @@ Json facts() {
   for (const cpu::Isa isa : cpu::available_isas()) isas.push_back(cpu::name(isa));
   const std::string sanitizers = app::kSanitizers;
   return {{"mla_testbed", app::kVersion},
+          {"planned_as", plan::kPortedFrom},
           {"compiler", app::kCompiler},
           {"build_type", app::kBuildType},
           {"sanitizers", sanitizers.empty() ? "none" : sanitizers},

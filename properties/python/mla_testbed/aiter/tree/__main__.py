@@ -51,6 +51,7 @@ def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer]]:
     from ... import world  # noqa: PLC0415 needs torch, and says so
     from .. import Stage  # noqa: PLC0415
 
+    os.environ.setdefault("AITER_LOG_LEVEL", "WARNING")
     # AITER's own code objects run, and what nobody wrote is seen.
     machine = world.machine(arch, None, backend="aiter", poison=True)
     Stage(machine, tree=tree, modules="own")
