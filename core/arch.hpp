@@ -1,6 +1,6 @@
 // Architectures and element types: the closed vocabulary that every decision is made from.
 //
-// Owns: `Arch`, `Dtype`, `DtypePair`, `Fp8Variant`, their names, and the dimensions of MLA.
+// Owns: `Arch`, `Dtype`, `DtypePair`, `Fp8Variant`, and their names.
 // Fails: name look-ups return nothing for an unknown name; there are no aliases (BUG-030).
 #pragma once
 
@@ -63,13 +63,6 @@ constexpr std::optional<Dtype> dtype_from_name(std::string_view text) {
   if (text == "fp8") return Dtype::fp8;
   return std::nullopt;
 }
-
-// Absorbed MLA decode (DeepSeek-V2, arXiv 2405.04434): a cached row is 512 latent and 64 rope
-// elements, shared by all heads; keys use all 576, values the first 512 of the same row.
-inline constexpr std::int64_t kLatentDim = 512;
-inline constexpr std::int64_t kRopeDim = 64;
-inline constexpr std::int64_t kKeyDim = kLatentDim + kRopeDim;
-inline constexpr std::int64_t kValueDim = kLatentDim;
 
 // Largest query head count of one rank that any kernel takes.
 inline constexpr std::int64_t kMaxHeads = 128;

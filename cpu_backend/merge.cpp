@@ -60,9 +60,10 @@ float merge_partials(MergeForm form, std::span<const float* const> out, std::spa
 void run_merge(const MergeList& list, Bf16Rounding rounding, int threads, KernelBuffers& buffers) {
   const auto rows = static_cast<std::int64_t>(list.rows.size());
   const std::int64_t heads = buffers.heads;
+  const std::int64_t dims = buffers.value.count();
 #pragma omp parallel num_threads(threads)
   {
-    std::vector<float> merged(kValueDim);
+    std::vector<float> merged(static_cast<std::size_t>(dims));
     std::vector<const float*> out;
     std::vector<float> lse;
 #pragma omp for collapse(2) schedule(static)
@@ -73,13 +74,13 @@ void run_merge(const MergeList& list, Bf16Rounding rounding, int threads, Kernel
         lse.clear();
         for (std::int64_t k = row.first; k < row.first + row.count; ++k) {
           const std::int64_t at = list.partials[static_cast<std::size_t>(k)] * heads + head;
-          out.push_back(buffers.partial_out.data() + at * kValueDim);
+          out.push_back(buffers.partial_out.data() + at * dims);
           lse.push_back(buffers.partial_lse.data()[at]);
         }
         const std::int64_t to = row.row * heads + head;
         buffers.lse.data()[to] = merge_partials(row.form, out, lse, merged);
-        for (std::int64_t d = 0; d < kValueDim; ++d)
-          buffers.out.data()[to * kValueDim + d] =
+        for (std::int64_t d = 0; d < dims; ++d)
+          buffers.out.data()[to * dims + d] =
               bf16_from_float(merged[static_cast<std::size_t>(d)], rounding);
       }
     }

@@ -40,7 +40,7 @@ struct MergeList {
 };
 
 // Merges the heads of one row: lse[k] and out[k] are those of partial k. Returns the merged LSE
-// and leaves the output in `merged` (512 values).
+// and leaves the output in `merged` (as many values as it has).
 float merge_partials(MergeForm form, std::span<const float* const> out, std::span<const float> lse,
                      std::span<float> merged);
 

@@ -54,6 +54,8 @@ Support HipBackend::supports(const ResolvedShape& shape) const {
     return {false, say("a case of ", mla::name(shape.arch), " does not run on ", device.arch,
                        ": fp8 variant and roundings differ")};
   if (Support common = common_support(shape); !common.ok) return common;
+  if (std::string why = not_built_in(shape.widths, "the HIP kernels of this project"); !why.empty())
+    return {false, std::move(why)};
   if (!is_power_of_two(shape.page_size))
     return {false, say("page size ", shape.page_size, " is not a power of two")};
   return {true, {}};

@@ -16,6 +16,7 @@
 #include "core/arch.hpp"
 #include "core/lifetime.hpp"
 #include "core/result.hpp"
+#include "core/row_widths.hpp"
 #include "core/units.hpp"
 
 namespace mla {
@@ -97,6 +98,12 @@ struct DecodeSpec {
   bool need_lse = false;         // demand a kernel that can return the final LSE
   std::int64_t kernel_rows = 0;  // rows that short requests are raised to; 0: they stay
   std::int64_t kv_splits = 0;    // of a step without a plan; 0: as many as AITER's wrapper chooses
+  std::int64_t latent = 512;     // elements of a row's latent part
+  std::int64_t rope = 64;        // and of its rope part
+  std::int64_t value = 0;        // elements of a value, the row's first; 0: the latent part
+  [[nodiscard]] RowWidths widths() const {
+    return {LatentDims(latent), RopeDims(rope), ValueDims(value > 0 ? value : latent)};
+  }
   bool operator==(const DecodeSpec&) const = default;
 };
 
@@ -155,6 +162,10 @@ struct Case {
   DecodeSpec& decode() MLA_LIFETIME_BOUND { return std::get<DecodeSpec>(step); }
   PrefillSpec& prefill() MLA_LIFETIME_BOUND { return std::get<PrefillSpec>(step); }
   FaSpec& fa() MLA_LIFETIME_BOUND { return std::get<FaSpec>(step); }
+  // Of the latent rows; kinds without them have the widths of kBuiltIn.
+  [[nodiscard]] RowWidths widths() const {
+    return kind() == StepKind::decode ? decode().widths() : kBuiltIn;
+  }
   bool operator==(const Case&) const = default;
 };
 

@@ -109,6 +109,9 @@ std::string format_case(const Case& c) {
   if (c.schedule_seed != defaults.schedule_seed) add("sched", std::to_string(c.schedule_seed));
   if (decode.kernel_rows != unset.kernel_rows) add("qpad", std::to_string(decode.kernel_rows));
   if (decode.kv_splits != unset.kv_splits) add("splits", std::to_string(decode.kv_splits));
+  if (decode.latent != unset.latent) add("latent", std::to_string(decode.latent));
+  if (decode.rope != unset.rope) add("rope", std::to_string(decode.rope));
+  if (decode.value != unset.value) add("value", std::to_string(decode.value));
   if (c.kind() != defaults.kind()) add("kind", std::string(name(c.kind())));
   if (workspace != FaSpec{}.workspace_tokens) add("workspace", std::to_string(workspace));
   if (fa.kv_heads != FaSpec{}.kv_heads) add("kvheads", std::to_string(fa.kv_heads));

@@ -229,6 +229,12 @@ constexpr Field kFields[] = {
      }},
     {"splits", "0 to 64", kDecode,
      [](V v, Case& c) { return read_int(v, 0, kMaxKvSplits, c.decode().kv_splits); }},
+    {"latent", "1 to 512 elements", kDecode,
+     [](V v, Case& c) { return read_int(v, 1, kMostValueDims, c.decode().latent); }},
+    {"rope", "0 to 575 elements", kDecode,
+     [](V v, Case& c) { return read_int(v, 0, kMostKeyDims - 1, c.decode().rope); }},
+    {"value", "1 to 512 elements", kDecode,
+     [](V v, Case& c) { return read_int(v, 1, kMostValueDims, c.decode().value); }},
     {"kind", "decode, prefill or fa", kAll, read_kind},
     {"workspace", "1 to 4194304 tokens", kChunked, read_workspace},
     {"kvheads", "1 to 128", kFa,
@@ -272,6 +278,16 @@ MaybeError parse_field(std::string_view item, std::set<std::string_view>& seen, 
                                      did_you_mean_or_all(key, names))};
 }
 
+// Widths belong together. Values that are the latent part are not written.
+MaybeError check_widths(Case& c) {
+  if (c.kind() != StepKind::decode) return std::nullopt;
+  DecodeSpec& decode = c.decode();
+  if (const std::string why = impossible(decode.widths()); !why.empty())
+    return Error{ErrorCode::usage, "case fields 'latent', 'rope' and 'value': " + why};
+  if (decode.value == decode.latent) decode.value = 0;
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<Case> parse_case(std::string_view line) {
@@ -294,6 +310,7 @@ Result<Case> parse_case(std::string_view line) {
     for (const std::string_view item : items)
       if (item.starts_with("kind=") == kind)
         if (MaybeError s = parse_field(item, seen, c)) return *s;
+  if (MaybeError s = check_widths(c)) return *s;
   if (!seen.contains("cu")) c.compute_units = product_compute_units(c.arch).count();
   return c;
 }

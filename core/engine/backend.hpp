@@ -3,10 +3,10 @@
 // A launch is data: resolved shape, metadata, tensors. A result is data: final output and LSE,
 // every intermediate buffer, a list of faults, and what was launched; a backend never decides
 // whether a result is good. Every backend executes decode steps; it says for the other kinds
-// whether it does. Layouts of decode: q [rows, model heads, 576] and cache rows [slot, 576] in
-// their dtype, row-major; out [rows, model heads, 512] as bf16 bits; lse [rows, model heads] f32,
-// natural log. Fails: supports() gives the reason; run() returns an error only when nothing could
-// be executed.
+// whether it does. Layouts of decode: q [rows, model heads, key] and cache rows [slot, key] in
+// their dtype, row-major; out [rows, model heads, value] as bf16 bits, `key` and `value` being the
+// widths of the shape; lse [rows, model heads] f32, natural log. Fails: supports() gives the
+// reason; run() returns an error only when nothing could be executed.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,8 @@ struct KvCache {
   std::int64_t first_slot = 0;
   std::int64_t slots = 0;
   std::vector<std::byte> bytes;  // slots that no request owns hold NaN
-  [[nodiscard]] std::int64_t row_bytes() const { return kKeyDim * element_bytes(dtype); }
+  RowWidths widths;
+  [[nodiscard]] std::int64_t row_bytes() const { return widths.key_bytes(dtype); }
 };
 
 struct DecodeTensors {
@@ -82,9 +83,9 @@ struct DecodeResult {
   std::vector<float> lse;
   std::int64_t kernel_heads = 0;  // heads of a kernel row
   // Intermediate, in the kernel's layout; empty if not asked for.
-  std::vector<float> partial_out;         // [partial rows, kernel heads, 512], normalised
+  std::vector<float> partial_out;         // [partial rows, kernel heads, value], normalised
   std::vector<float> partial_lse;         // [partial rows, kernel heads]
-  std::vector<std::uint16_t> stage1_out;  // [kernel rows, kernel heads, 512] after stage 1
+  std::vector<std::uint16_t> stage1_out;  // [kernel rows, kernel heads, value] after stage 1
   std::vector<float> stage1_lse;          // [kernel rows, kernel heads] after stage 1
   std::vector<Footprint> footprint;       // by work item
   std::vector<Fault> faults;

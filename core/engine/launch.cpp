@@ -61,8 +61,11 @@ MaybeError check_launch(const DecodeLaunch& launch) {
   if (t.cache.dtype != shape.dtype.kv)
     return Error{ErrorCode::fault, say("the cache holds ", name(t.cache.dtype), ", the shape says ",
                                        name(shape.dtype.kv))};
+  if (t.cache.widths != shape.widths)
+    return Error{ErrorCode::fault, say("the cache has rows of ", text_of(t.cache.widths),
+                                       ", the shape says ", text_of(shape.widths))};
   const std::int64_t q_bytes = launch.metadata.rows().count() * shape.heads.model.count() *
-                               kKeyDim * element_bytes(shape.dtype.q);
+                               shape.widths.key_bytes(shape.dtype.q);
   if (static_cast<std::int64_t>(t.q.size()) != q_bytes)
     return contradiction("q", t.q.size(), q_bytes);
   const std::int64_t cache_bytes = t.cache.slots * t.cache.row_bytes();
@@ -75,7 +78,7 @@ MaybeError check_launch(const DecodeLaunch& launch) {
 }
 
 std::vector<std::byte> pack_q(const RowMap& rows, const DecodeTensors& tensors, Dtype dtype) {
-  const auto bytes = static_cast<std::size_t>(kKeyDim * element_bytes(dtype));
+  const auto bytes = static_cast<std::size_t>(tensors.cache.widths.key_bytes(dtype));
   const std::int64_t model = rows.padding().model.count();
   const auto pairs = static_cast<std::size_t>(rows.kernel_rows() * rows.row_heads());
   std::vector<std::byte> packed(pairs * bytes);
@@ -90,15 +93,17 @@ std::vector<std::byte> pack_q(const RowMap& rows, const DecodeTensors& tensors, 
   return packed;
 }
 
-void unpack_rows(const RowMap& rows, std::span<const std::uint16_t> out, std::span<const float> lse,
-                 DecodeResult& result) {
+void unpack_rows(const RowMap& rows, ValueDims value, std::span<const std::uint16_t> out,
+                 std::span<const float> lse, DecodeResult& result) {
+  const std::int64_t dims = value.count();
   const std::int64_t heads = rows.padding().model.count();
-  result.out.reserve(static_cast<std::size_t>(rows.query_rows() * heads * kValueDim));
+  result.out.reserve(static_cast<std::size_t>(rows.query_rows() * heads * dims));
   for (std::int64_t row = 0; row < rows.query_rows(); ++row) {
     for (std::int64_t head = 0; head < heads; ++head) {
       const auto [kernel_row, kernel_head] = rows.place(row, head);
       const auto from = static_cast<std::size_t>(kernel_row * rows.row_heads() + kernel_head);
-      const auto values = out.subspan(from * kValueDim, kValueDim);
+      const auto values =
+          out.subspan(from * static_cast<std::size_t>(dims), static_cast<std::size_t>(dims));
       result.out.insert(result.out.end(), values.begin(), values.end());
       result.lse.push_back(lse[from]);
     }
@@ -116,6 +121,7 @@ std::vector<RowRange> keyless_rows_of(std::span<const std::int32_t> qo_indptr,
 
 void write_keyless(const DecodeMetadata& md, DecodeResult& result) {
   const std::int64_t heads = md.shape.heads.model.count();
+  const std::int64_t row = heads * md.shape.widths.value().count();
   for (const auto& [begin, end] : md.keyless_rows) {
     if (begin < 0 || end < begin || end > md.rows().count()) {
       result.faults.push_back(
@@ -123,8 +129,7 @@ void write_keyless(const DecodeMetadata& md, DecodeResult& result) {
            -1});
       continue;
     }
-    std::fill(result.out.begin() + begin * heads * kValueDim,
-              result.out.begin() + end * heads * kValueDim, std::uint16_t{0});
+    std::fill(result.out.begin() + begin * row, result.out.begin() + end * row, std::uint16_t{0});
     std::fill(result.lse.begin() + begin * heads, result.lse.begin() + end * heads,
               -std::numeric_limits<float>::infinity());
   }

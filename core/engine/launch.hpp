@@ -21,13 +21,13 @@ Support common_support(const ResolvedShape& shape);
 // with lists of bounds where the route needs it.
 MaybeError check_launch(const DecodeLaunch& launch);
 
-// Q in the kernel's rows and heads, one dense tensor [kernel rows, row heads, 576] of `dtype`.
+// Q in the kernel's rows and heads, one dense tensor [kernel rows, row heads, key] of `dtype`.
 std::vector<std::byte> pack_q(const RowMap& rows, const DecodeTensors& tensors, Dtype dtype);
 
 // Output and LSE of the model's heads, appended to `result`, from those of the kernel: `out` is
-// [kernel rows, row heads, 512], `lse` [kernel rows, row heads].
-void unpack_rows(const RowMap& rows, std::span<const std::uint16_t> out, std::span<const float> lse,
-                 DecodeResult& result);
+// [kernel rows, row heads, value], `lse` [kernel rows, row heads].
+void unpack_rows(const RowMap& rows, ValueDims value, std::span<const std::uint16_t> out,
+                 std::span<const float> lse, DecodeResult& result);
 
 // The rows of requests without keys, from rows and lengths of the requests.
 std::vector<RowRange> keyless_rows_of(std::span<const std::int32_t> qo_indptr,

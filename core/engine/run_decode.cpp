@@ -22,11 +22,11 @@ std::vector<T> live_rows(const DecodeMetadata& md, const std::vector<T>& launch,
   return out;
 }
 
-// Q as the kernel gets it: [launch rows, model heads, 576].
+// Q as the kernel gets it: [launch rows, model heads, key].
 Result<std::vector<std::byte>> with_leading_rows(const DecodeMetadata& md,
                                                  const std::vector<std::byte>& q) {
   const std::int64_t row_bytes =
-      md.shape.heads.model.count() * kKeyDim * element_bytes(md.shape.dtype.q);
+      md.shape.heads.model.count() * md.shape.widths.key_bytes(md.shape.dtype.q);
   const std::int64_t rows =
       md.requests().count() * (md.shape.uniform_qo_len - md.shape.leading_rows);
   if (std::ssize(q) != rows * row_bytes)
@@ -45,7 +45,8 @@ Result<std::vector<std::byte>> with_leading_rows(const DecodeMetadata& md,
 
 void cut_leading_rows(const DecodeMetadata& md, DecodeResult& result) {
   const auto heads = static_cast<std::size_t>(md.shape.heads.model.count());
-  result.out = live_rows(md, result.out, heads * kValueDim);
+  const auto value = static_cast<std::size_t>(md.shape.widths.value().count());
+  result.out = live_rows(md, result.out, heads * value);
   result.lse = live_rows(md, result.lse, heads);
 }
 

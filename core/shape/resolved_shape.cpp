@@ -230,6 +230,10 @@ Result<ResolvedShape> resolve_shape(const Case& c, const Batch& batch, std::int6
   s.compute_units = ComputeUnits(c.compute_units);
   s.dtype = c.dtype;
   s.fp8 = fp8_variant(c.arch);
+  s.widths = c.widths();
+  if (!s.widths.same_tensors(kBuiltIn))
+    s.notes.push_back(say("no kernel of AITER has rows of ", text_of(s.widths), ": planned as for ",
+                          text_of(kBuiltIn)));
   s.causal = c.causal;
   s.final_lse = c.decode().need_lse;
   s.block_size = c.block_size;

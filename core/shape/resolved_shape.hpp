@@ -33,6 +33,7 @@ struct ResolvedShape {
   DtypePair dtype;
   Fp8Variant fp8 = Fp8Variant::e4m3fnuz;
   HeadPadding heads;
+  RowWidths widths;
   bool causal = true;
   bool final_lse = false;       // the caller asks the kernel for the LSE of every row
   std::int64_t block_size = 1;  // tokens of a block of the block table

@@ -10,13 +10,13 @@
 namespace mla::timing {
 namespace {
 
-constexpr double kFinalBytesOfRow = 2.0 * kValueDim;  // bf16
+constexpr double kFinalBytesOfRow = 2.0 * kBuiltIn.value().count();  // bf16
 
 double key_bytes(const StepLoad& load) {
-  return static_cast<double>(kKeyDim * element_bytes(load.dtype.kv));
+  return static_cast<double>(load.widths.key_bytes(load.dtype.kv));
 }
 double query_bytes(const StepLoad& load) {
-  return static_cast<double>(kKeyDim * element_bytes(load.dtype.q));
+  return static_cast<double>(load.widths.key_bytes(load.dtype.q));
 }
 
 void add_piece(SlotLoad& slot, const Piece& piece, std::int64_t tile_keys) {
@@ -81,6 +81,8 @@ Result<const TimeConstants*> constants_for(const StepLoad& load) {
   };
   if (load.requests == 0) return none("no request has rows and keys");
   if (load.dealt) return none("no published times of keys that are dealt to ranks");
+  if (!load.widths.same_tensors(kBuiltIn))
+    return none(say("no published times of rows of ", text_of(load.widths)));
   for (const TimeConstants& c : time_constants()) {
     if (c.arch != load.arch || c.dtype != load.dtype || c.planned != load.planned) continue;
     if (load.units.count() != c.units)

@@ -104,6 +104,7 @@ PlannedStep planned_step_of(const DecodeMetadata& metadata, const plan::PlanView
   return {.check = check_input_of(metadata, plan),
           .arch = shape.arch,
           .dtype = shape.dtype,
+          .widths = shape.widths,
           .units = shape.compute_units,
           .granularity = shape.granularity};
 }
@@ -111,6 +112,7 @@ PlannedStep planned_step_of(const DecodeMetadata& metadata, const plan::PlanView
 StepLoad load_of(const PlannedStep& step) {
   StepLoad load{.arch = step.arch,
                 .dtype = step.dtype,
+                .widths = step.widths,
                 .planned = true,
                 .dealt = step.check.cp_round_robin,
                 .units = step.units,
@@ -128,6 +130,7 @@ StepLoad load_of(const DecodeMetadata& metadata) {
   const ResolvedShape& shape = metadata.shape;
   StepLoad load{.arch = shape.arch,
                 .dtype = shape.dtype,
+                .widths = shape.widths,
                 .planned = false,
                 .units = shape.compute_units,
                 .page_size = shape.page_size,

@@ -20,6 +20,7 @@ struct PlannedStep {
   plan::PlanCheckInput check;
   Arch arch = Arch::gfx950;
   DtypePair dtype = {};
+  RowWidths widths = {};
   ComputeUnits units{0};
   std::int64_t granularity = 16;  // pages of a block of work
 
@@ -39,6 +40,7 @@ struct Piece {
 struct StepLoad {
   Arch arch = Arch::gfx950;
   DtypePair dtype = {};
+  RowWidths widths = {};
   bool planned = true;  // persistent, with a plan
   bool dealt = false;   // the keys of a rank, dealt out one by one
   ComputeUnits units{0};

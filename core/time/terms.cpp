@@ -6,11 +6,12 @@
 namespace mla::timing {
 namespace {
 
-constexpr double kFlopsOfKeyAndRow = 2.0 * (kKeyDim + kValueDim);
-constexpr double kPartialBytesOfRow = 4.0 * kValueDim;  // f32
+// There are constants for these widths alone (constants_for()).
+constexpr double kFlopsOfKeyAndRow = 2.0 * (kBuiltIn.key().count() + kBuiltIn.value().count());
+constexpr double kPartialBytesOfRow = 4.0 * kBuiltIn.value().count();  // f32
 
 double bytes(Dtype dtype) {
-  return static_cast<double>(kKeyDim * element_bytes(dtype));
+  return static_cast<double>(kBuiltIn.key_bytes(dtype));
 }
 
 // For each of the slots, in ascending order of their keys: sum over all of min(keys, own keys).

@@ -65,6 +65,7 @@ DecodeMetadata metadata_of(const Stage1Call& call) {
   DecodeMetadata md;
   md.shape.arch = call.arch;
   md.shape.dtype = call.dtype;
+  md.shape.widths = call.widths;
   md.shape.fp8 = fp8_variant(call.arch);
   md.shape.causal = call.causal;
   md.shape.page_size = call.page_size;

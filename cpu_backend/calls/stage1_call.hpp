@@ -18,7 +18,8 @@ namespace mla::cpu {
 struct Stage1Call {
   Arch arch = Arch::gfx942;
   DtypePair dtype;
-  const std::byte* q = nullptr;  // [q_rows, heads, 576], contiguous
+  RowWidths widths;
+  const std::byte* q = nullptr;  // [q_rows, heads, key], contiguous
   std::int64_t q_rows = 0;
   std::int64_t heads = 0;
   CacheView cache;
@@ -39,12 +40,12 @@ struct Stage1Call {
   bool kernel_masks = true;  // false: rows see all keys of their works
   RankShare share{};
 
-  // Partials are [partial_rows, heads, 512] and [partial_rows, heads]; without a plan partial row
+  // Partials are [partial_rows, heads, value] and [partial_rows, heads]; without a plan partial row
   // query_row * splits + split. A single split writes `out` if there is one, else partial rows.
   std::int64_t partial_rows = 0;
   float* partial_out = nullptr;
   float* partial_lse = nullptr;
-  std::uint16_t* out = nullptr;  // [q_rows, heads, 512] bf16
+  std::uint16_t* out = nullptr;  // [q_rows, heads, value] bf16
   float* lse = nullptr;          // [q_rows, heads]; null: not wanted
 };
 

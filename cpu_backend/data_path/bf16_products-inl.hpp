@@ -56,6 +56,16 @@ static inline Halves halves_of(const std::byte* row, std::int64_t d) {
   }
 }
 
+// Those of a row of `dims` elements: zeros after its last one, past which nothing is read.
+template <ElementKind kKind>
+static inline Halves some_halves(const std::byte* row, std::int64_t d, std::int64_t dims) {
+  if (d + kHalves <= dims) return halves_of<kKind>(row, d);
+  constexpr std::int64_t size = kKind == ElementKind::bf16 ? 2 : 1;
+  std::byte rest[kHalves * size] = {};
+  __builtin_memcpy(rest, row + d * size, static_cast<std::size_t>((dims - d) * size));
+  return halves_of<kKind>(rest, 0);
+}
+
 // Finds out whether there was a subnormal number among bf16 numbers.
 struct Subnormals {
   Halves least = ~Halves{};
@@ -78,7 +88,6 @@ struct Bf16Products {
   static constexpr std::int64_t kGroup = 16;      // dims of a cache line of values
   static constexpr std::int64_t kGroupPitch = (kTileKeys + 1) * kGroup;  // words: likewise
   static constexpr std::int64_t kPairs = kKey / 2;
-  static constexpr std::int64_t kKeySteps = kPairs;
   struct Scratch : State {
     alignas(64) std::uint32_t q[kMaxAttendRows * kPairs];
     alignas(64) std::uint16_t keys[kTileKeys * kKeyPitch];
@@ -93,11 +102,13 @@ struct Bf16Products {
     Subnormals found;
     with_kind(job.q_kind, [&]<ElementKind kKind>() {
       for (std::int64_t lane = 0; lane < pitch; lane += kLanes) {
-        for (std::int64_t d = 0; d < kKey; d += kHalves) {
+        for (std::int64_t d = 0; d < job.key_dims; d += kHalves) {
           Vec x[kLanes];
           for (std::int64_t r = 0; r < kLanes; ++r) {
             const std::int64_t row = first + lane + r;
-            const Halves h = row < job.row_count ? halves_of<kKind>(job.rows[row].q, d) : Halves{};
+            const Halves h = row < job.row_count
+                                 ? some_halves<kKind>(job.rows[row].q, d, job.key_dims)
+                                 : Halves{};
             found.look(h);
             x[r] = reinterpret_cast<Vec>(h);
           }
@@ -119,13 +130,16 @@ struct Bf16Products {
 
   static bool load_keys(const AttendJob& job, const Tile& tile, Scratch& s) {
     Subnormals found;
+    const std::int64_t whole = job.key_dims / kHalves * kHalves;
     with_kind(job.kv_kind, [&]<ElementKind kKind>() {
       for (std::int64_t k = 0; k < tile.n; ++k) {
-        for (std::int64_t d = 0; d < kKey; d += kHalves) {
-          const Halves h = halves_of<kKind>(job.keys[tile.base + k], d);
+        const auto keep = [&](std::int64_t d, Halves h) {
           if constexpr (kKind == ElementKind::bf16) found.look(h);
           *reinterpret_cast<Halves*>(s.keys + k * kKeyPitch + d) = h;
-        }
+        };
+        const std::byte* row = job.keys[tile.base + k];
+        for (std::int64_t d = 0; d < whole; d += kHalves) keep(d, halves_of<kKind>(row, d));
+        if (whole < job.key_dims) keep(whole, some_halves<kKind>(row, whole, job.key_dims));
       }
     });
     if (found.any()) return false;
@@ -141,7 +155,7 @@ struct Bf16Products {
     const __m512i lower = _mm512_load_si512(kLower);
     const __m512i upper = _mm512_add_epi16(lower, _mm512_set1_epi16(16));
     const std::uint16_t* a = s.keys + key * kKeyPitch;
-    for (std::int64_t d = 0; d < kValue; d += kHalves) {
+    for (std::int64_t d = 0; d < s.value_dims; d += kHalves) {
       const __m512i x = _mm512_load_si512(a + d);
       const __m512i y = two ? _mm512_load_si512(a + kKeyPitch + d) : _mm512_setzero_si512();
       std::uint32_t* group = to + d / kGroup * kGroupPitch;
@@ -156,17 +170,25 @@ struct Bf16Products {
     constexpr std::int64_t pitch = kVecs * kLanes;
     const std::uint32_t* q = s.q + first * kPairs;
     const auto* keys = reinterpret_cast<const Word*>(s.keys + key * kKeyPitch);
-    for (std::int64_t pair = dim / 2; pair < (dim + kDimBlock) / 2; ++pair) {
-      next.step();
-      Bits qd[kVecs];
-      for (int v = 0; v < kVecs; ++v)
-        qd[v] = *reinterpret_cast<const Bits*>(q + pair * pitch + v * kLanes);
-      MLA_UNROLL
-      for (int k = 0; k < kKeys; ++k) {
-        const Bits x = Bits{} + keys[k * kKeyPitch / 2 + pair];
-        for (int v = 0; v < kVecs; ++v) acc[k][v] = dot_pairs(acc[k][v], x, qd[v]);
+    const auto add = [&](std::int64_t pairs) __attribute__((always_inline)) {
+      for (std::int64_t pair = dim / 2; pair < dim / 2 + pairs; ++pair) {
+        next.step();
+        Bits qd[kVecs];
+        for (int v = 0; v < kVecs; ++v)
+          qd[v] = *reinterpret_cast<const Bits*>(q + pair * pitch + v * kLanes);
+        MLA_UNROLL
+        for (int k = 0; k < kKeys; ++k) {
+          const Bits x = Bits{} + keys[k * kKeyPitch / 2 + pair];
+          for (int v = 0; v < kVecs; ++v) acc[k][v] = dot_pairs(acc[k][v], x, qd[v]);
+        }
       }
-    }
+    };
+    // The number of a whole block is known to the compiler.
+    const std::int64_t left = s.key_dims - dim;
+    if (left >= kDimBlock)
+      add(kDimBlock / 2);
+    else
+      add(left / 2);
   }
 
   template <int kVecs>

@@ -3,7 +3,7 @@
 // The same text (path-inl.hpp) is compiled once for each instruction set, in a file with its own
 // compiler flags. Those files include this header and no other of ours: an inline function that
 // two of them share could otherwise be emitted with instructions that the machine does not have.
-// Layouts: a query or key row is 576 consecutive elements; an output row is 512 f32.
+// Layouts: a query or key row is `key_dims` consecutive elements, an output row `value_dims` f32.
 // The caller has checked every address.
 #pragma once
 
@@ -31,6 +31,8 @@ struct AttendJob {
   // Keys of the job that comes next, if any: they are called into the cache, and not read.
   const std::byte* const* next_keys = nullptr;
   std::int64_t next_key_count = 0;
+  std::int64_t key_dims = 0;    // at most 576
+  std::int64_t value_dims = 0;  // at most 512 and key_dims: a value is the first elements of a key
   ElementKind q_kind = ElementKind::bf16;
   ElementKind kv_kind = ElementKind::bf16;
   ElementKind p_kind = ElementKind::bf16;  // what a probability is rounded to before it meets V

@@ -9,6 +9,17 @@
 namespace mla::cpu {
 namespace MLA_PATH_NAMESPACE {
 
+// Elements [d, d + kLanes) of a row of `dims`: zeros after its last one, past which nothing is
+// read.
+template <ElementKind kKind>
+static inline Vec decode_some(const std::byte* row, std::int64_t d, std::int64_t dims) {
+  if (d + kLanes <= dims) return decode_vec<kKind>(row, d);
+  constexpr std::int64_t size = kKind == ElementKind::bf16 ? 2 : 1;
+  std::byte rest[kLanes * size] = {};
+  __builtin_memcpy(rest, row + d * size, static_cast<std::size_t>((dims - d) * size));
+  return decode_vec<kKind>(rest, 0);
+}
+
 struct F32Products {
   static constexpr std::int64_t kKeyPitch = 592;  // an odd number of cache lines: keys in all sets
   struct Scratch : State {
@@ -16,7 +27,6 @@ struct F32Products {
     alignas(64) float keys[kTileKeys * kKeyPitch];
   };
 
-  static constexpr std::int64_t kKeySteps = kKey / 2;  // of a group of keys
   // Steps of a group of dims.
   static std::int64_t entries(const Tile& tile) { return tile.n; }
 
@@ -26,11 +36,12 @@ struct F32Products {
     float* q = s.q + first * kKey;
     with_kind(job.q_kind, [&]<ElementKind kKind>() {
       for (std::int64_t lane = 0; lane < pitch; lane += kLanes) {
-        for (std::int64_t d = 0; d < kKey; d += kLanes) {
+        for (std::int64_t d = 0; d < job.key_dims; d += kLanes) {
           Vec x[kLanes];
           for (std::int64_t r = 0; r < kLanes; ++r) {
             const std::int64_t row = first + lane + r;
-            x[r] = row < job.row_count ? decode_vec<kKind>(job.rows[row].q, d) : Vec{};
+            x[r] =
+                row < job.row_count ? decode_some<kKind>(job.rows[row].q, d, job.key_dims) : Vec{};
           }
           transpose(x);
           for (std::int64_t i = 0; i < kLanes; ++i) store(q + (d + i) * pitch + lane, x[i]);
@@ -42,8 +53,13 @@ struct F32Products {
 
   static bool load_keys(const AttendJob& job, const Tile& tile, Scratch& s) {
     with_kind(job.kv_kind, [&]<ElementKind kKind>() {
-      for (std::int64_t k = 0; k < tile.n; ++k)
-        decode_row<kKind>(job.keys[tile.base + k], s.keys + k * kKeyPitch, kKey);
+      const std::int64_t whole = job.key_dims / kLanes * kLanes;
+      for (std::int64_t k = 0; k < tile.n; ++k) {
+        const std::byte* row = job.keys[tile.base + k];
+        float* to = s.keys + k * kKeyPitch;
+        decode_row<kKind>(row, to, whole);
+        if (whole < job.key_dims) store(to + whole, decode_some<kKind>(row, whole, job.key_dims));
+      }
     });
     return true;
   }
@@ -56,18 +72,26 @@ struct F32Products {
     constexpr std::int64_t pitch = kVecs * kLanes;
     const float* q = s.q + first * kKey;
     const float* keys = s.keys + key * kKeyPitch;
-    for (std::int64_t pair = dim; pair < dim + kDimBlock; pair += 2) {
-      next.step();
-      for (std::int64_t d = pair + 1; d >= pair; --d) {
-        Vec qd[kVecs];
-        for (int v = 0; v < kVecs; ++v) qd[v] = load(q + d * pitch + v * kLanes);
-        MLA_UNROLL
-        for (int k = 0; k < kKeys; ++k) {
-          const float x = keys[k * kKeyPitch + d];
-          for (int v = 0; v < kVecs; ++v) acc[k][v] += x * qd[v];
+    const auto add = [&](std::int64_t dims) __attribute__((always_inline)) {
+      for (std::int64_t pair = dim; pair < dim + dims; pair += 2) {
+        next.step();
+        for (std::int64_t d = pair + 1; d >= pair; --d) {
+          Vec qd[kVecs];
+          for (int v = 0; v < kVecs; ++v) qd[v] = load(q + d * pitch + v * kLanes);
+          MLA_UNROLL
+          for (int k = 0; k < kKeys; ++k) {
+            const float x = keys[k * kKeyPitch + d];
+            for (int v = 0; v < kVecs; ++v) acc[k][v] += x * qd[v];
+          }
         }
       }
-    }
+    };
+    // The number of a whole block is known to the compiler.
+    const std::int64_t left = s.key_dims - dim;
+    if (left >= kDimBlock)
+      add(kDimBlock);
+    else
+      add(left);
   }
 
   template <int kVecs>

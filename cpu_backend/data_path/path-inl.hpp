@@ -31,13 +31,21 @@ static void store_strip(const AttendJob& job, std::int64_t first, const State& s
   for (std::int64_t lane = 0; lane < pitch; lane += kLanes) {
     const Vec sum = load(s.sum + first + lane);
     const Vec factor = job.out_scale / sum;
-    for (std::int64_t d = 0; d < kValue; d += kLanes) {
+    for (std::int64_t d = 0; d < s.value_dims; d += kLanes) {
+      const std::int64_t n = s.value_dims - d < kLanes ? s.value_dims - d : kLanes;
       Vec x[kLanes];
       for (std::int64_t i = 0; i < kLanes; ++i)
-        x[i] = sum == 0.0F ? Vec{} : load(s.out + first * kValue + (d + i) * pitch + lane) * factor;
+        x[i] = sum == 0.0F || i >= n
+                   ? Vec{}
+                   : load(s.out + first * kValue + (d + i) * pitch + lane) * factor;
       transpose(x);
-      for (std::int64_t r = 0; r < kLanes && first + lane + r < job.row_count; ++r)
-        *reinterpret_cast<Loose*>(job.rows[first + lane + r].out + d) = x[r];
+      for (std::int64_t r = 0; r < kLanes && first + lane + r < job.row_count; ++r) {
+        float* out = job.rows[first + lane + r].out + d;
+        if (n == kLanes)
+          *reinterpret_cast<Loose*>(out) = x[r];
+        else
+          __builtin_memcpy(out, &x[r], static_cast<std::size_t>(n) * sizeof(float));
+      }
     }
   }
   for (std::int64_t r = first; r < first + pitch && r < job.row_count; ++r)
@@ -50,6 +58,8 @@ static void store_strip(const AttendJob& job, std::int64_t first, const State& s
 template <class Products, int kVecs>
 static bool attend_strips(const AttendJob& job, typename Products::Scratch& s) {
   constexpr std::int64_t pitch = kVecs * kLanes;
+  s.key_dims = (job.key_dims + 1) / 2 * 2;
+  s.value_dims = job.value_dims;
   for (std::int64_t first = 0; first < job.row_count; first += pitch) {
     open_strip<kVecs>(job, first, s);
     if (!Products::template load_q<kVecs>(job, first, s)) return false;
@@ -66,7 +76,7 @@ static bool attend_strips(const AttendJob& job, typename Products::Scratch& s) {
     const std::int64_t full = fewest - base;
     const Tile tile{base, n, full < 0 ? 0 : full < n ? full : n};
     if (!Products::load_keys(job, tile, s)) return false;
-    NextKeys next(job, base + n, most, strips * steps_of<Products, kVecs>(tile));
+    NextKeys next(job, base + n, most, strips * steps_of<Products, kVecs>(tile, s));
     for (std::int64_t first = 0; first < job.row_count; first += pitch) {
       Vec keep[kVecs];
       score_tile<Products, kVecs>(s, first, n, next);

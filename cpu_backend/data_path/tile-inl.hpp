@@ -9,8 +9,8 @@
 namespace mla::cpu {
 namespace MLA_PATH_NAMESPACE {
 
-constexpr std::int64_t kKey = 576;    // dimensions of a key: 512 latent and 64 rope
-constexpr std::int64_t kValue = 512;  // the latent ones are also the value
+constexpr std::int64_t kKey = 576;    // dimensions that there is room for: of a key
+constexpr std::int64_t kValue = 512;  // and of a value
 
 // Keys [base, base + n) of a job; every row sees the first `full` of them.
 struct Tile {
@@ -26,6 +26,8 @@ struct State {
   alignas(64) float sum[kMaxAttendRows];
   alignas(64) std::int32_t visible[kMaxAttendRows];
   alignas(64) float scores[kTileKeys * 2 * kLanes];  // of one strip, then its probabilities
+  std::int64_t key_dims;                             // of the job, up to a pair
+  std::int64_t value_dims;
 };
 
 static inline Int seen_by(const std::int32_t* visible, std::int64_t key) {
@@ -41,11 +43,11 @@ class NextKeys {
   // After key `end` of `most`, in so many steps.
   NextKeys(const AttendJob& job, std::int64_t end, std::int64_t most, std::int64_t steps)
       : keys_(end < most ? job.keys + end : job.next_keys),
-        bytes_(job.kv_kind == ElementKind::bf16 ? 2 * kKey : kKey),
+        bytes_(job.kv_kind == ElementKind::bf16 ? 2 * job.key_dims : job.key_dims),
         steps_(steps) {
     std::int64_t keys = end < most ? most - end : job.next_key_count;
     if (keys > kTileKeys) keys = kTileKeys;
-    left_ = lines_ = keys * (bytes_ / 64 + 1);
+    left_ = lines_ = keys * ((bytes_ + 63) / 64 + 1);
   }
   void step() {
     for (due_ += lines_; due_ >= steps_ && left_ > 0; due_ -= steps_) {
@@ -107,7 +109,8 @@ static void softmax_tile(const AttendJob& job, std::int64_t first, const Tile& t
   }
 }
 
-// scores[key][row] += sum over dims [dim, dim + kDimBlock) of key * q, for kKeys keys.
+// scores[key][row] += sum over kDimBlock dims from `dim`, or those that are left, of key * q, for
+// kKeys keys.
 template <class Products, int kVecs, int kKeys>
 static void score_keys(typename Products::Scratch& s, std::int64_t first, std::int64_t key,
                        std::int64_t dim, NextKeys& next) {
@@ -136,7 +139,7 @@ template <class Products, int kVecs>
 static void score_tile(typename Products::Scratch& s, std::int64_t first, std::int64_t n,
                        NextKeys& next) {
   constexpr int group = kSums / kVecs;
-  for (std::int64_t dim = 0; dim < kKey; dim += kDimBlock) {
+  for (std::int64_t dim = 0; dim < s.key_dims; dim += kDimBlock) {
     std::int64_t key = 0;
     for (; key + group <= n; key += group)
       score_keys<Products, kVecs, group>(s, first, key, dim, next);
@@ -167,10 +170,10 @@ static void weigh_dims(typename Products::Scratch& s, std::int64_t first, const 
 
 // How many steps the products of a strip with a tile make.
 template <class Products, int kVecs>
-constexpr std::int64_t steps_of(const Tile& tile) {
+std::int64_t steps_of(const Tile& tile, const State& s) {
   constexpr int group = kSums / kVecs;
-  return (tile.n + group - 1) / group * Products::kKeySteps +
-         (kValue + group - 1) / group * Products::entries(tile);
+  return (tile.n + group - 1) / group * (s.key_dims / 2) +
+         (s.value_dims + group - 1) / group * Products::entries(tile);
 }
 
 template <class Products, int kVecs>
@@ -179,10 +182,15 @@ static void weigh_tile(typename Products::Scratch& s, std::int64_t first, const 
   constexpr int group = kSums / kVecs;
   constexpr int rest = kValue % group;
   Products::template take_weights<kVecs>(tile, s);
+  const std::int64_t dims = s.value_dims;
   std::int64_t dim = 0;
-  for (; dim + group <= kValue; dim += group)
+  for (; dim + group <= dims; dim += group)
     weigh_dims<Products, kVecs, group>(s, first, tile, dim, keep, next);
-  if constexpr (rest > 0) weigh_dims<Products, kVecs, rest>(s, first, tile, dim, keep, next);
+  if constexpr (rest > 0) {
+    for (; dim + rest <= dims; dim += rest)
+      weigh_dims<Products, kVecs, rest>(s, first, tile, dim, keep, next);
+  }
+  for (; dim < dims; ++dim) weigh_dims<Products, kVecs, 1>(s, first, tile, dim, keep, next);
 }
 
 }  // namespace MLA_PATH_NAMESPACE

@@ -7,21 +7,25 @@
 #include <cstdint>
 
 #include "core/engine/guarded_buffer.hpp"
+#include "core/row_widths.hpp"
 
 namespace mla::cpu {
 
 struct KernelBuffers {
-  KernelBuffers(std::int64_t partial_rows, std::int64_t kernel_rows, std::int64_t heads)
+  KernelBuffers(std::int64_t partial_rows, std::int64_t kernel_rows, std::int64_t heads,
+                ValueDims value)
       : heads(heads),
-        partial_out("the partial outputs", partial_rows * heads * kValueDim),
+        value(value),
+        partial_out("the partial outputs", partial_rows * heads * value.count()),
         partial_lse("the partial LSE", partial_rows * heads),
-        out("the output", kernel_rows * heads * kValueDim),
+        out("the output", kernel_rows * heads * value.count()),
         lse("the LSE", kernel_rows * heads) {}
 
   std::int64_t heads;
-  GuardedBuffer<float> partial_out;  // [partial rows, heads, 512]
+  ValueDims value;
+  GuardedBuffer<float> partial_out;  // [partial rows, heads, value]
   GuardedBuffer<float> partial_lse;  // [partial rows, heads]
-  GuardedBuffer<std::uint16_t> out;  // [kernel rows, heads, 512]
+  GuardedBuffer<std::uint16_t> out;  // [kernel rows, heads, value]
   GuardedBuffer<float> lse;          // [kernel rows, heads]
 };
 

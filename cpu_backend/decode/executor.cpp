@@ -97,8 +97,8 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
   TaskList stage1 = stage1_tasks(launch, *rows);
   MergeList merges = md.shape.route == Route::split ? split_merges(md, stage1)
                                                     : read_reduce(md.plan->view(), stage1);
-  KernelBuffers buffers(backed_partial_rows(stage1, merges), rows->kernel_rows(),
-                        rows->row_heads());
+  KernelBuffers buffers(backed_partial_rows(stage1, merges), rows->kernel_rows(), rows->row_heads(),
+                        md.shape.widths.value());
   const int threads = team(options.threads);
 
   const DecodeTensors& tensors = launch.tensors;
@@ -136,7 +136,7 @@ Result<DecodeResult> execute(const DataPath& path, const DecodeLaunch& launch,
   check_canaries(buffers.partial_lse, result.faults);
   check_canaries(buffers.out, result.faults);
   check_canaries(buffers.lse, result.faults);
-  unpack_rows(*rows, buffers.out.values(), buffers.lse.values(), result);
+  unpack_rows(*rows, buffers.value, buffers.out.values(), buffers.lse.values(), result);
   write_keyless(md, result);
   if (options.record_stages) {
     result.partial_out = std::move(buffers.partial_out).take();

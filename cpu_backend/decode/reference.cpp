@@ -23,14 +23,14 @@ std::size_t size(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-void decode(const std::byte* bytes, Dtype dtype, Fp8Variant variant, double* values) {
+void decode(const std::byte* bytes, Dtype dtype, Fp8Variant variant, std::int64_t dims,
+            double* values) {
   if (dtype == Dtype::fp8) {
     const auto& table = fp8_values(variant);
-    for (std::int64_t d = 0; d < kKeyDim; ++d)
-      values[d] = table[static_cast<std::size_t>(bytes[d])];
+    for (std::int64_t d = 0; d < dims; ++d) values[d] = table[static_cast<std::size_t>(bytes[d])];
     return;
   }
-  for (std::int64_t d = 0; d < kKeyDim; ++d) {
+  for (std::int64_t d = 0; d < dims; ++d) {
     const auto low = static_cast<unsigned>(bytes[2 * d]);
     const auto high = static_cast<unsigned>(bytes[2 * d + 1]);
     values[d] = bf16_to_float(static_cast<std::uint16_t>(high << 8U | low));
@@ -50,15 +50,17 @@ struct Place {
 struct KeyBlock {
   std::int64_t first;
   std::int64_t count;
-  Panels keys;    // [576, count]
-  Panels values;  // [count, 512]
+  RowWidths widths;
+  Panels keys;    // [key, count]
+  Panels values;  // [count, value]
 
   KeyBlock(const ReferenceInput& in, const Place& place, std::int64_t first,
            std::vector<double>& largest_abs)
       : first(first),
         count(std::min(kBlock, place.kv_len - first)),
-        keys(kKeyDim, count),
-        values(count, kValueDim) {
+        widths(in.tensors.cache.widths),
+        keys(widths.key().count(), count),
+        values(count, widths.value().count()) {
     for (std::int64_t j = 0; j < count; j += kPanelColumns)
       load_panel(in, place, j, std::min(kPanelColumns, count - j), largest_abs);
   }
@@ -68,20 +70,23 @@ struct KeyBlock {
   void load_panel(const ReferenceInput& in, const Place& place, std::int64_t j, std::int64_t n,
                   std::vector<double>& largest_abs) {
     const KvCache& cache = in.tensors.cache;
-    std::array<std::array<double, kKeyDim>, kPanelColumns> rows;
+    const std::int64_t key_dims = widths.key().count();
+    const std::int64_t value_dims = widths.value().count();
+    std::array<std::array<double, kMostKeyDims>, kPanelColumns> rows;
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t slot =
           in.first_slot + in.batch.slot(place.request, first + j + i) - cache.first_slot;
       double* row = rows[size(i)].data();
-      decode(cache.bytes.data() + slot * cache.row_bytes(), in.dtype.kv, fp8_variant(in.arch), row);
-      for (std::int64_t d = 0; d < kValueDim; ++d)
+      decode(cache.bytes.data() + slot * cache.row_bytes(), in.dtype.kv, fp8_variant(in.arch),
+             key_dims, row);
+      for (std::int64_t d = 0; d < value_dims; ++d)
         largest_abs[size(d)] = std::max(largest_abs[size(d)], std::fabs(row[d]));
-      for (std::int64_t d = 0; d < kValueDim; d += kPanelColumns)
-        std::copy_n(row + d, kPanelColumns,
+      for (std::int64_t d = 0; d < value_dims; d += kPanelColumns)
+        std::copy_n(row + d, std::min(kPanelColumns, value_dims - d),
                     values.panel(d / kPanelColumns) + (j + i) * kPanelColumns);
     }
     double* columns = keys.panel(j / kPanelColumns);
-    for (std::int64_t d = 0; d < kKeyDim; ++d)
+    for (std::int64_t d = 0; d < key_dims; ++d)
       for (std::int64_t i = 0; i < n; ++i) columns[d * kPanelColumns + i] = rows[size(i)][size(d)];
   }
 };
@@ -95,8 +100,10 @@ class Evaluation {
         place_(place),
         out_(out),
         q_(in.q.empty() ? in.tensors.q.data() : in.q.data()),
-        largest_abs_(kValueDim, 0) {
+        widths_(in.tensors.cache.widths),
+        largest_abs_(size(widths_.value().count()), 0) {
     ErrorModel model;
+    model.dot_length = widths_.key().count();
     model.dtype = in.dtype;
     model.fp8 = fp8_variant(in.arch);
     model.out_scale = std::fabs(static_cast<double>(in.tensors.kv_scale));
@@ -169,13 +176,13 @@ class Evaluation {
     return std::clamp<std::int64_t>(row(i).model.keys - block.first, 0, block.count);
   }
 
-  // [count, 576], padded.
+  // [count, key], padded.
   [[nodiscard]] Matrix load_q(std::int64_t first, std::int64_t count) const {
-    Matrix q = padded_rows(count, kKeyDim);
-    const std::int64_t bytes = kKeyDim * element_bytes(in_.dtype.q);
+    Matrix q = padded_rows(count, widths_.key().count());
+    const std::int64_t bytes = widths_.key_bytes(in_.dtype.q);
     for (std::int64_t r = 0; r < count; ++r)
       decode(q_ + place_.pairs[size(first + r)] * bytes, in_.dtype.q, fp8_variant(in_.arch),
-             &q(r, 0));
+             widths_.key().count(), &q(r, 0));
     return q;
   }
 
@@ -194,9 +201,10 @@ class Evaluation {
       row(first + r).softmax.weigh(row(first + r).model, &s(r, 0), &abs_scores(r, 0),
                                    visible_in(block, first + r), &w(r, 0), &w_error(r, 0));
     const ValueSums sums = value_sums(w, w_error, block.values);
+    const std::size_t dims = largest_abs_.size();
     for (std::int64_t r = 0; r < count; ++r) {
-      const std::size_t to = size(place_.pairs[size(first + r)] * kValueDim);
-      for (std::size_t d = 0; d < kValueDim; ++d) {
+      const std::size_t to = size(place_.pairs[size(first + r)]) * dims;
+      for (std::size_t d = 0; d < dims; ++d) {
         out_.out[to + d] += sums.value(r, d);
         out_.out_bound[to + d] += sums.error(r, d);
       }
@@ -208,10 +216,11 @@ class Evaluation {
     const std::int64_t pair = place_.pairs[size(i)];
     out_.lse[size(pair)] = weights.lse;
     out_.lse_bound[size(pair)] = weights.lse_bound;
-    for (std::int64_t d = 0; d < kValueDim; ++d) {
-      double& out = out_.out[size(pair * kValueDim + d)];
-      double& bound = out_.out_bound[size(pair * kValueDim + d)];
-      const BoundedValue e = output(row(i).model, weights, out, bound, largest_abs_[size(d)]);
+    const std::size_t dims = largest_abs_.size();
+    for (std::size_t d = 0; d < dims; ++d) {
+      double& out = out_.out[size(pair) * dims + d];
+      double& bound = out_.out_bound[size(pair) * dims + d];
+      const BoundedValue e = output(row(i).model, weights, out, bound, largest_abs_[d]);
       out = e.value * in_.tensors.kv_scale;
       bound = e.bound;
     }
@@ -222,13 +231,15 @@ class Evaluation {
   ReferenceResult& out_;
   const std::byte* const q_;
   std::vector<Row> rows_;
-  std::vector<double> largest_abs_;  // [512], over the keys
+  RowWidths widths_;
+  std::vector<double> largest_abs_;  // [value], over the keys
   double scale_ = 0;
 };
 
 // The pairs of a request that are evaluated. The others are marked, if they see a key.
 std::vector<std::int64_t> evaluated_pairs(const ReferenceInput& in, const Place& place,
                                           Pairs sample, ReferenceResult& out) {
+  const std::int64_t dims = in.tensors.cache.widths.value().count();
   std::vector<std::int64_t> pairs;
   for (std::int64_t i = 0; i < place.qo_len; ++i) {
     const std::int64_t hidden = in.causal ? place.qo_len - 1 - i : 0;
@@ -239,7 +250,7 @@ std::vector<std::int64_t> evaluated_pairs(const ReferenceInput& in, const Place&
         pairs.push_back(pair);
         continue;
       }
-      std::fill_n(&out.out_bound[size(pair * kValueDim)], kValueDim, kNotEvaluated);
+      std::fill_n(&out.out_bound[size(pair * dims)], dims, kNotEvaluated);
       out.lse[size(pair)] = 0;
       out.lse_bound[size(pair)] = kNotEvaluated;
     }
@@ -255,9 +266,10 @@ ReferenceResult dense_reference(const ReferenceInput& in) {
 
 ReferenceResult sampled_reference(const ReferenceInput& in, Pairs sample) {
   const std::size_t packed = size(in.batch.rows().count() * in.model_heads);
+  const std::size_t elements = packed * size(in.tensors.cache.widths.value().count());
   ReferenceResult out;
-  out.out.assign(packed * kValueDim, 0);
-  out.out_bound.assign(packed * kValueDim, 0);
+  out.out.assign(elements, 0);
+  out.out_bound.assign(elements, 0);
   out.lse.assign(packed, -std::numeric_limits<double>::infinity());
   out.lse_bound.assign(packed, 0);
   std::int64_t first_row = 0;

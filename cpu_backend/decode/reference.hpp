@@ -3,7 +3,8 @@
 // For every element it returns the value and a bound on how far any backend may be off, derived
 // from the roundoffs in play (docs/reference/numerics.md holds the derivation; the code repeats it
 // beside each term). Layouts as in core/engine/backend.hpp: value and bound [rows, model heads,
-// 512], lse [rows, model heads]. A row without keys has output 0, LSE -inf and bound 0.
+// value], lse [rows, model heads]; widths are those of the cache. A row without keys has output 0,
+// LSE -inf and bound 0.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +24,8 @@ struct ReferenceResult {
   std::vector<double> out_bound;
   std::vector<double> lse;
   std::vector<double> lse_bound;
+  // Elements of a value.
+  [[nodiscard]] std::size_t dims() const { return lse.empty() ? 0 : out.size() / lse.size(); }
 };
 
 struct ReferenceInput {

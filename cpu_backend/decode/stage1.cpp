@@ -34,6 +34,8 @@ AttendJob make_job(const Stage1& stage) {
   AttendJob job;
   job.q_kind = kind(shape.dtype.q, shape.fp8);
   job.kv_kind = kind(shape.dtype.kv, shape.fp8);
+  job.key_dims = shape.widths.key().count();
+  job.value_dims = shape.widths.value().count();
   job.p_kind = kind(fp8 ? Dtype::fp8 : Dtype::bf16, shape.fp8);
   job.score_scale = stage.softmax_scale * stage.q_scale * stage.kv_scale;
   job.out_scale = stage.kv_scale;
@@ -49,7 +51,7 @@ class Worker {
         output_(output),
         job_(make_job(stage)),
         scratch_(make_scratch(stage.path.scratch_bytes())),
-        direct_(static_cast<std::size_t>(kMaxAttendRows * kValueDim)) {}
+        direct_(static_cast<std::size_t>(kMaxAttendRows * job_.value_dims)) {}
 
   // Executes `task`. Keys of `next`, which comes after it unless it is null, are on their way then.
   void run(const Task& task, const Task* next) {
@@ -89,16 +91,17 @@ class Worker {
     const std::int64_t heads = output_.heads;
     const std::int64_t row = task.q_begin + packed / heads;
     const std::int64_t head = packed % heads;
-    const std::int64_t row_bytes = kKeyDim * element_bytes(stage_.metadata.shape.dtype.q);
+    const ResolvedShape& shape = stage_.metadata.shape;
+    const std::int64_t row_bytes = shape.widths.key_bytes(shape.dtype.q);
     AttendRow out;
     out.q = stage_.q + q_index(row, head) * row_bytes;
     out.visible = task.visible(row);
     if (task.direct()) {
-      out.out = direct_.data() + in_block * kValueDim;
+      out.out = direct_.data() + in_block * job_.value_dims;
       out.lse = output_.lse != nullptr ? output_.lse + row * heads + head : &unwanted_lse_;
     } else {
       const std::int64_t partial = task.partial_row_of(row) * heads + head;
-      out.out = output_.partial_out + partial * kValueDim;
+      out.out = output_.partial_out + partial * job_.value_dims;
       out.lse = output_.partial_lse + partial;
     }
     return out;
@@ -112,8 +115,8 @@ class Worker {
 
   void store_bf16(const Task& task, std::int64_t first, std::int64_t count) {
     const Bf16Rounding rounding = stage1_rounding(stage_.metadata.shape.arch);
-    const std::int64_t begin = (task.q_begin * output_.heads + first) * kValueDim;
-    for (std::int64_t i = 0; i < count * kValueDim; ++i)
+    const std::int64_t begin = (task.q_begin * output_.heads + first) * job_.value_dims;
+    for (std::int64_t i = 0; i < count * job_.value_dims; ++i)
       output_.out[begin + i] = bf16_from_float(direct_[static_cast<std::size_t>(i)], rounding);
   }
 

@@ -26,9 +26,9 @@ struct Stage1 {
 // Where results go; every row and partial row that a task names lies inside.
 struct Stage1Output {
   std::int64_t heads = 0;
-  float* partial_out = nullptr;  // [partial rows, heads, 512]
+  float* partial_out = nullptr;  // [partial rows, heads, value]
   float* partial_lse = nullptr;  // [partial rows, heads]
-  std::uint16_t* out = nullptr;  // [kernel rows, heads, 512]
+  std::uint16_t* out = nullptr;  // [kernel rows, heads, value]
   float* lse = nullptr;          // [kernel rows, heads]; null: not wanted
 };
 

@@ -72,13 +72,14 @@ void for_stage_bounds(const DecodeLaunch& launch,
   const std::vector<Piece> pieces = pieces_of(launch, stage1_tasks(launch, *rows).tasks);
   const std::vector<std::byte> packed = pack_q(*rows, launch.tensors, shape.dtype.q);
   const std::int64_t heads = rows->row_heads();
+  const std::int64_t value = shape.widths.value().count();
   const auto at_once =
-      static_cast<std::size_t>(std::max<std::int64_t>(1, kElements / (heads * kValueDim)));
+      static_cast<std::size_t>(std::max<std::int64_t>(1, kElements / (heads * value)));
   for (std::size_t first = 0; first < pieces.size(); first += at_once) {
     const auto some = std::span(pieces).subspan(first, std::min(at_once, pieces.size() - first));
     const Batch batch = batch_of(some);
     const std::vector<std::byte> q =
-        rows_of(some, packed, heads * kKeyDim * element_bytes(shape.dtype.q));
+        rows_of(some, packed, heads * shape.widths.key_bytes(shape.dtype.q));
     const ReferenceResult reference =
         dense_reference({.batch = batch,
                          .tensors = launch.tensors,
@@ -89,12 +90,13 @@ void for_stage_bounds(const DecodeLaunch& launch,
                          .model_heads = heads,
                          .causal = false});
     const auto pairs = static_cast<std::size_t>(heads);
+    const std::size_t elements = pairs * static_cast<std::size_t>(value);
     for (std::size_t i = 0; i < some.size(); ++i) {
       const Piece& piece = some[i];
       const bool partial = piece.partial_row >= 0;
       look({.partial = partial,
             .row = partial ? piece.partial_row : piece.kernel_row,
-            .out = std::span(reference.out_bound).subspan(i * pairs * kValueDim, pairs * kValueDim),
+            .out = std::span(reference.out_bound).subspan(i * elements, elements),
             .lse = std::span(reference.lse_bound).subspan(i * pairs, pairs)});
     }
   }

@@ -16,7 +16,7 @@ namespace mla::cpu {
 struct RowBounds {
   bool partial = false;  // a row of the partial buffers, or a kernel row of the output
   std::int64_t row = 0;
-  std::span<const double> out;  // [kernel heads, 512]
+  std::span<const double> out;  // [kernel heads, value]
   std::span<const double> lse;  // [kernel heads]
 };
 

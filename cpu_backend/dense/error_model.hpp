@@ -27,7 +27,7 @@ struct ErrorModel {
   double out_scale = 1;    // |kv_scale|
   double score_scale = 1;  // |c|, what a product of Q and a key is multiplied with
   double output_unit = 0;  // unit roundoff of the final cast: the worse one of stage 1 and reduce
-  std::int64_t dot_length = kKeyDim;  // products of a score
+  std::int64_t dot_length = 0;   // products of a score
   std::int64_t bf16_merges = 0;  // of finished parts of the row, each rounded to bf16 (see below)
   std::int64_t keys = 0;         // visible to the row
   double largest_score = 0;      // max |s_j| over them

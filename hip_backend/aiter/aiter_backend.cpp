@@ -65,6 +65,8 @@ class AiterBackend final : public Backend {
   }
 
  private:
+  // Of other widths than the kernels have built in; empty if they are taken.
+  [[nodiscard]] std::string why_not_these_rows(const ResolvedShape& shape) const;
   [[nodiscard]] Result<DecodeResult> find_overread(const DecodeLaunch& launch,
                                                    const DecodeExecution& execution,
                                                    const Error& fault) const;
@@ -78,6 +80,15 @@ class AiterBackend final : public Backend {
   std::optional<prefill::Kernels> prefill_;
 };
 
+std::string AiterBackend::why_not_these_rows(const ResolvedShape& shape) const {
+  std::string why = not_built_in(shape.widths, "AITER's MLA kernels");
+  if (why.empty() || !options_.any_width) return why;
+  if (!device_->properties().guards_memory)
+    return "device " + device_->properties().label + " does not guard its memory: " + why;
+  if (shape.widths.value() != kBuiltIn.value() || opus_ || reduce_) return why;
+  return {};
+}
+
 Support AiterBackend::supports(const ResolvedShape& shape) const {
   const DeviceProperties& device = device_->properties();
   if (device.arch != mla::name(shape.arch))
@@ -88,6 +99,7 @@ Support AiterBackend::supports(const ResolvedShape& shape) const {
   if (options_.as_planned && !device.guards_memory)
     return {false, "device " + device.label + " does not guard its memory from an unchecked plan"};
   if (Support common = common_support(shape); !common.ok) return common;
+  if (std::string why = why_not_these_rows(shape); !why.empty()) return {false, std::move(why)};
   if (!is_power_of_two(shape.page_size))
     return {false, say("page size ", shape.page_size, " is not a power of two")};
   if (opus_) {

@@ -26,7 +26,7 @@ DecodeKernargs common_kernargs(const Selection& selection, const Stage1Input& in
   const ResolvedShape& shape = input.launch.metadata.shape;
   const KvCache& cache = input.launch.tensors.cache;
   const DecodeArguments& b = input.buffers;
-  const std::int64_t q_row = input.rows.row_heads() * kKeyDim * element_bytes(shape.dtype.q);
+  const std::int64_t q_row = input.rows.row_heads() * shape.widths.key_bytes(shape.dtype.q);
   const bool persistent = shape.route != Route::split;
   DecodeKernargs k;
   k.q = address_of(b.q);

@@ -26,8 +26,12 @@ struct AiterOptions {
   // The kernels run the works of a plan as they are, on a device that guards its memory only. The
   // LSE of rows that a kernel writes directly and returns no LSE for stays open.
   bool as_planned = false;
+  // Rows that the kernels do not have built in are run as AITER runs them, on a device that guards
+  // its memory: what is read past the end of an input is a fault. Values are 512 elements.
+  bool any_width = false;
 };
 inline constexpr std::int64_t kPackedScales = 4;  // of a token
-inline constexpr std::int64_t kPackedTokenBytes = kLatentDim + kPackedScales * 4 + kRopeDim * 2;
+inline constexpr std::int64_t kPackedTokenBytes =
+    kBuiltIn.latent().count() + kPackedScales * 4 + kBuiltIn.rope().count() * 2;
 
 }  // namespace mla::hip::aiter

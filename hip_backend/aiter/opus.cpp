@@ -36,10 +36,10 @@ struct Arguments {
   std::int32_t heads = 0;
   std::int32_t tokens = 0;  // of the cache
   std::int32_t q_row = 0;
-  std::int32_t q_head = kKeyDim;
+  std::int32_t q_head = kBuiltIn.key().count();
   std::int32_t out_row = 0;
-  std::int32_t out_head = kValueDim;
-  std::int32_t page = kKeyDim;
+  std::int32_t out_head = kBuiltIn.value().count();
+  std::int32_t page = kBuiltIn.key().count();
   float softmax_scale = 1;
 };
 static_assert(sizeof(Arguments) == 136);
@@ -79,8 +79,8 @@ class OpusStage1 final : public Stage1 {
                          std::numeric_limits<std::int32_t>::max()))
       return bad;
     a_.tokens = static_cast<std::int32_t>(t.cache.first_slot + t.cache.slots);
-    a_.q_row = heads * static_cast<std::int32_t>(kKeyDim);
-    a_.out_row = heads * static_cast<std::int32_t>(kValueDim);
+    a_.q_row = heads * a_.q_head;
+    a_.out_row = heads * a_.out_head;
     a_.softmax_scale = t.softmax_scale;
     if (MaybeError bad = keep(device_, "q_scale", std::array{t.q_scale}, kept_, a_.q_scale))
       return bad;

@@ -230,12 +230,12 @@ Result<std::vector<std::uint16_t>> latent_prefill(Device& device, Installation& 
   bring("last_page_len", std::span(last), k.last_page_len);
   unsigned short* out = nullptr;
   float* lse = nullptr;
-  const std::size_t output =
-      launch.output("the output", rows * input.heads * kValueDim, kPoisonBf16 * 0x10001U, out);
+  const std::size_t output = launch.output(
+      "the output", rows * input.heads * kBuiltIn.value().count(), kPoisonBf16 * 0x10001U, out);
   const std::size_t logs = launch.output("the LSE", rows * input.heads, kPoisonF32, lse);
   k.partial_out = address_of(out);
   k.partial_lse = address_of(lse);
-  const auto row_bytes = static_cast<std::uint32_t>(kKeyDim * element_bytes(Dtype::bf16));
+  const auto row_bytes = static_cast<std::uint32_t>(kBuiltIn.key_bytes(Dtype::bf16));
   k.softmax_scale = input.softmax_scale;
   k.packed_rows = static_cast<std::uint32_t>(input.heads);
   k.kv_splits = 1U;

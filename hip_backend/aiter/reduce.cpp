@@ -39,7 +39,7 @@ static_assert(offsetof(ReduceKernarg, room_for_weights) == 80);
 // `resident` kernels loop over their tiles; the others have a workgroup for each.
 std::string kernel_name(bool resident, std::int64_t heads, std::int64_t groups) {
   return say(resident ? "_Z19kn_mla_reduce_v1_ps" : "_Z16kn_mla_reduce_v1",
-             "I23MlaReduceKernelV1TraitsILi", kValueDim, "ELi", heads, "ELi", groups,
+             "I23MlaReduceKernelV1TraitsILi", kBuiltIn.value().count(), "ELi", heads, "ELi", groups,
              "EEfDF16bEv23MlaReduceKernelV1Params24MlaReduceKernelV1Configs");
 }
 
@@ -115,8 +115,8 @@ Result<ReduceLaunch> AiterReduce::make(const ReduceInput& input) const {
       .out = b.out,
       .partial_lse = b.partial_lse,
       .partial_out = b.partial_out,
-      .row_stride = static_cast<std::int32_t>(heads * kValueDim),
-      .head_stride = static_cast<std::int32_t>(kValueDim),
+      .row_stride = static_cast<std::int32_t>(heads * kBuiltIn.value().count()),
+      .head_stride = static_cast<std::int32_t>(kBuiltIn.value().count()),
       .most_pieces = static_cast<std::int32_t>(compute_units),
       .tiles = static_cast<std::int32_t>(tiles),
       .room_for_weights = static_cast<std::int32_t>(room_for_weights(compute_units))};

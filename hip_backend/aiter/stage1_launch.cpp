@@ -42,7 +42,7 @@ class Preparation {
   Result<Scratch> scratch(std::int64_t rows, DecodeKernargs& arguments) {
     const std::int64_t heads = input_.rows.row_heads();
     auto out = Buffer::filled(input_.device, "scratch partial outputs",
-                              rows * heads * kValueDim * 4, kPoisonF32);
+                              rows * heads * kBuiltIn.value().count() * 4, kPoisonF32);
     if (!out) return out.error();
     auto lse = Buffer::filled(input_.device, "scratch partial LSE", rows * heads * 4, kPoisonF32);
     if (!lse) return lse.error();
@@ -72,7 +72,7 @@ MaybeError Preparation::common_arguments() {
   const ResolvedShape& shape = input_.launch.metadata.shape;
   if (MaybeError bad = fits_kernarg(
           "the bytes of a request in Q, of its rows times those of a row,", shape.max_qo_len,
-          input_.rows.row_heads() * kKeyDim * element_bytes(shape.dtype.q)))
+          input_.rows.row_heads() * shape.widths.key_bytes(shape.dtype.q)))
     return bad;
   if (MaybeError bad = fits_kernarg("the bytes of a page, of its tokens times those of a token,",
                                     shape.page_size, t.cache.row_bytes()))

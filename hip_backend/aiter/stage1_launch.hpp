@@ -24,7 +24,7 @@ struct KernelRun {
 
 // Partial results that only the adapter reads, f32.
 struct Scratch {
-  Buffer out;  // [rows, heads, kValueDim]
+  Buffer out;  // [rows, heads, 512]
   Buffer lse;  // [rows, heads]
 };
 

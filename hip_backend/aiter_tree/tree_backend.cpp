@@ -49,7 +49,7 @@ plan::PlanLists<std::vector<std::int32_t>> admitted_lists(const plan::PlanView& 
 std::vector<std::byte> padded_q(const DecodeLaunch& launch) {
   const HeadPadding& heads = launch.metadata.shape.heads;
   const std::vector<std::byte>& q = launch.tensors.q;
-  const auto row = static_cast<std::size_t>(kKeyDim * element_bytes(launch.metadata.shape.dtype.q));
+  const auto row = static_cast<std::size_t>(kBuiltIn.key_bytes(launch.metadata.shape.dtype.q));
   const std::int64_t rows = launch.metadata.rows().count();
   std::vector<std::byte> out(static_cast<std::size_t>(rows * heads.kernel.count()) * row);
   for (std::int64_t r = 0; r < rows; ++r)
@@ -106,15 +106,15 @@ MaybeError take_heads(const Message& answer, const DecodeMetadata& md, DecodeRes
   const HeadPadding& heads = md.shape.heads;
   const std::int64_t rows = md.rows().count();
   const std::int64_t pairs = rows * heads.kernel.count();
-  const auto out = answer.take<std::uint16_t>("out", pairs * kValueDim);
+  const auto out = answer.take<std::uint16_t>("out", pairs * kBuiltIn.value().count());
   if (!out) return out.error();
   const auto lse = answer.take<float>("lse", pairs);
   if (!lse) return lse.error();
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t h = 0; h < heads.model.count(); ++h) {
       const std::int64_t at = r * heads.kernel.count() + heads.position(h);
-      const auto from = out->begin() + at * kValueDim;
-      result.out.insert(result.out.end(), from, from + kValueDim);
+      const auto from = out->begin() + at * kBuiltIn.value().count();
+      result.out.insert(result.out.end(), from, from + kBuiltIn.value().count());
       result.lse.push_back((*lse)[static_cast<std::size_t>(at)]);
     }
   return std::nullopt;
@@ -139,9 +139,11 @@ MaybeError take_stages(const Message& answer, const RowMap& rows, const Admissio
   const auto poison = std::bit_cast<float>(kPoisonF32);
   result.footprint = admission.footprint;
   for (const MaybeError& bad :
-       {take_stage(answer, "partial_out", partial * kValueDim, poison, result.partial_out),
+       {take_stage(answer, "partial_out", partial * kBuiltIn.value().count(), poison,
+                   result.partial_out),
         take_stage(answer, "partial_lse", partial, poison, result.partial_lse),
-        take_stage(answer, "stage1_out", pairs * kValueDim, kPoisonBf16, result.stage1_out),
+        take_stage(answer, "stage1_out", pairs * kBuiltIn.value().count(), kPoisonBf16,
+                   result.stage1_out),
         take_stage(answer, "stage1_lse", pairs, poison, result.stage1_lse)})
     if (bad) return bad;
   return std::nullopt;
@@ -172,6 +174,8 @@ class TreeBackend final : public Backend {
 Support TreeBackend::supports(const ResolvedShape& shape) const {
   if (shape.arch != process_->arch())
     return {false, say("a case of ", mla::name(shape.arch), " does not run on device ", label_)};
+  if (std::string why = not_built_in(shape.widths, "AITER's MLA kernels"); !why.empty())
+    return {false, std::move(why)};
   return common_support(shape);
 }
 

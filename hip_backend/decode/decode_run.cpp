@@ -103,11 +103,12 @@ MaybeError DecodeRun::bring_inputs(const DecodeLaunch& launch, const DecodeRunOp
 MaybeError DecodeRun::make_outputs() {
   const std::int64_t rows = rows_.kernel_rows() * rows_.row_heads();
   const std::int64_t partials = admission_.partial_rows * rows_.row_heads();
-  if (MaybeError bad = output("the output", rows * kValueDim * 2, kPoisonBf16Word, out_))
+  if (MaybeError bad =
+          output("the output", rows * kBuiltIn.value().count() * 2, kPoisonBf16Word, out_))
     return bad;
   if (MaybeError bad = output("the LSE", rows * 4, kPoisonF32Word, lse_)) return bad;
-  if (MaybeError bad =
-          output("the partial outputs", partials * kValueDim * 4, kPoisonF32Word, partial_out_))
+  if (MaybeError bad = output("the partial outputs", partials * kBuiltIn.value().count() * 4,
+                              kPoisonF32Word, partial_out_))
     return bad;
   return output("the partial LSE", partials * 4, kPoisonF32Word, partial_lse_);
 }
@@ -144,7 +145,7 @@ void DecodeRun::fill_arguments(const DecodeLaunch& launch, const DecodeRunOption
   reduce_.out = decode_.out;
   reduce_.lse = decode_.lse;
   reduce_.heads = decode_.heads;
-  reduce_.dims = static_cast<int>(kValueDim);
+  reduce_.dims = static_cast<int>(kBuiltIn.value().count());
   reduce_.page_shift = decode_.page_shift;
   reduce_.splits = decode_.splits;
   reduce_.granularity = decode_.granularity;
@@ -231,7 +232,7 @@ MaybeError DecodeRun::read(const DecodeLaunch& launch, DecodeResult& result) con
   result.faults = admission_.faults;
   for (std::string& damage : Buffer::damaged(buffers_))
     result.faults.push_back({std::move(damage), -1, -1});
-  unpack_rows(rows_, *out, *lse, result);
+  unpack_rows(rows_, kBuiltIn.value(), *out, *lse, result);
   write_keyless(launch.metadata, result);
   return std::nullopt;
 }

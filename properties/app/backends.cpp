@@ -145,6 +145,8 @@ MaybeError check_used(const DeviceChoice& choice, const std::vector<NamedBackend
   for (const BuiltFile& file : built_files(choice))
     if (!has(kAiter))
       return Error{ErrorCode::usage, say(file.option, " ", file.path, " goes with backend aiter")};
+  if (choice.any_width && (!has(kAiter) || !choice.aiter_tree.empty()))
+    return Error{ErrorCode::usage, "--aiter-any-width goes with backend aiter and --aiter-hsa"};
   if (has(kHip) || has(kAiter)) return std::nullopt;
   std::string words = choice.emulation.words();
   if (choice.production) words += " --production";
@@ -200,6 +202,7 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
   if (!device) return device.error();
   NamedBackend named = on_device(kAiter, (*device)->properties(), choice, std::move(log));
   named.replay_options += " --aiter-hsa " + shell_word(choice.aiter_hsa);
+  if (choice.any_width) named.replay_options += " --aiter-any-width";
   named.facts.emplace_back("AITER code objects", choice.aiter_hsa);
   for (const BuiltFile& file : built_files(choice)) {
     named.replay_options += say(" ", file.option, " ", shell_word(file.path));
@@ -209,7 +212,10 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
   named.code_sum = [code = *installation, arch = named.arch] {
     return arch ? io::hex64(code->sum(*arch)) : std::string();
   };
-  named.backend = hip::aiter::make_aiter_backend(std::move(*device), std::move(*installation), {});
+  hip::aiter::AiterOptions options;
+  options.any_width = choice.any_width;
+  named.backend = hip::aiter::make_aiter_backend(std::move(*device), std::move(*installation),
+                                                 std::move(options));
   return named;
 }
 

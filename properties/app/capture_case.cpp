@@ -41,8 +41,8 @@ void add_cache(const DecodeMetadata& md, const KvCache& cache, dump::Bundle& bun
   }
   bundle.arrays["kv_indices"] = io::raw_words(md.kv_indices);
   bundle.arrays["kv_cache_pages"] = io::raw_words(pages);
-  bundle.arrays["kv_cache"] =
-      bits({std::ssize(pages), page_size, kKeyDim}, element_bytes(cache.dtype), bytes);
+  bundle.arrays["kv_cache"] = bits({std::ssize(pages), page_size, cache.widths.key().count()},
+                                   element_bytes(cache.dtype), bytes);
 }
 
 }  // namespace
@@ -77,9 +77,11 @@ Result<dump::Bundle> capture_case(const Case& c, const Backend& backend,
     bundle.arrays["launch_num_kv_splits_indptr"] = io::raw_words(list);
   }
   const std::int64_t rows = md->rows().count();
-  bundle.arrays["q"] = bits({rows, c.heads, kKeyDim}, element_bytes(c.dtype.q), tensors->q);
+  bundle.arrays["q"] =
+      bits({rows, c.heads, c.widths().key().count()}, element_bytes(c.dtype.q), tensors->q);
   add_cache(*md, tensors->cache, bundle);
-  bundle.arrays["out"] = bits({rows, c.heads, kValueDim}, 2, std::as_bytes(std::span(result->out)));
+  bundle.arrays["out"] =
+      bits({rows, c.heads, c.widths().value().count()}, 2, std::as_bytes(std::span(result->out)));
   const auto lse = std::as_bytes(std::span(result->lse));
   bundle.arrays["lse"] = {io::ElementKind::floating, 4, {rows, c.heads}, {lse.begin(), lse.end()}};
   bundle.scalars = std::make_shared<const nlohmann::ordered_json>(std::move(scalars));

@@ -39,6 +39,14 @@ Json decisions_json(const ResolvedShape& s) {
   return out;
 }
 
+// A document without them is of rows of 512 + 64.
+void write_widths(const RowWidths& widths, Json& document) {
+  if (widths == kBuiltIn) return;
+  document["latent"] = widths.latent().count();
+  document["rope"] = widths.rope().count();
+  document["value"] = widths.value().count();
+}
+
 // Nothing of a plan that repeats a defect of the original.
 std::optional<TimedStep> predicted_of(const Case& c, const DecodeMetadata& metadata,
                                       plan::Fidelity fidelity) {
@@ -69,6 +77,7 @@ Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity,
   out.table += plan_text(*metadata);
   Json document = {{"format", "mla-testbed plan 1"}, {"name", format_case(step)}};
   dump::write_planner_call(document, plan_input_of(*metadata, {}));
+  write_widths(metadata->shape.widths, document);
   document["decisions"] = decisions_json(metadata->shape);
   if (predicted) document["predicted"] = prediction_json(predicted->predicted);
   if (metadata->plan) dump::write_plan(document, metadata->plan->sizes(), *metadata->plan);

@@ -37,6 +37,7 @@ struct DeviceChoice {
   std::string aiter_tree = {};     // a whole AITER that plans and runs decode steps; empty: none
   std::string aiter_reduce = {};   // code object of AITER's reduce; empty: this project's merges
   std::string aiter_opus = {};     // code object of AITER's OPUS decode; empty: the installation's
+  bool any_width = false;          // AITER's kernels run on rows that they do not have built in
   EmulationChoice emulation = {};  // of an emulated device
   bool production = false;         // random cases of production shapes on an emulated one too
   // Cases judged at once, 0 for one on each core; a GPU takes their launches one at a time.

@@ -44,6 +44,8 @@ void add_facts(const dump::DecodeDump& dump, show::DrawnPlan& out) {
   add("heads", say(heads, " of the kernel",
                    out.fold > 1 ? say(", planned as ", out.fold, " groups of ", heads / out.fold)
                                 : std::string()));
+  if (const RowWidths& widths = dump.planned.cache.widths; widths != kBuiltIn)
+    add("rows of the cache", text_of(widths));
   add("mask", in.causal ? "causal" : "none");
   add("planner", in.version == plan::PlannerVersion::v1_2   ? "v1.2"
                  : in.version == plan::PlannerVersion::v1_1 ? "v1.1"

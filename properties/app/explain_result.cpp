@@ -1,6 +1,5 @@
 #include "properties/app/explain_result.hpp"
 
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -25,7 +24,9 @@ struct Scales {
 
 // Widths that a softmax scale is taken of: the latent part, the heads before absorption, the row of
 // the cache, the value head.
-constexpr std::array<int, 4> kWidths = {512, 192, 576, 128};
+std::vector<std::int64_t> scale_widths(const RowWidths& w) {
+  return {w.latent().count(), 128 + w.rope().count(), w.key().count(), 128};
+}
 
 std::vector<Scales> candidates(const DecodeTensors& t) {
   std::vector<Scales> out;
@@ -36,7 +37,7 @@ std::vector<Scales> candidates(const DecodeTensors& t) {
         std::fabs(is / was - 1) < 1e-3F && scales.values.value_or(scales.kv) == t.kv_scale;
     if (!same) out.push_back(std::move(scales));
   };
-  for (const int width : kWidths) {
+  for (const std::int64_t width : scale_widths(t.cache.widths)) {
     const float softmax = 1 / std::sqrt(static_cast<float>(width));
     add({say("the softmax scale is ", short_text(softmax), ", 1/sqrt(", width, "), in place of ",
              short_text(t.softmax_scale)),

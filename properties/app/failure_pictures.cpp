@@ -87,7 +87,7 @@ show::Section decode_pictures(prop::Subject& subject) {
     add_note(out, "There is no result: " + subject.result().error().message);
   } else if (subject.reference()) {
     map = error_map_of({subject.result()->out, subject.result()->lse, *subject.reference(),
-                        subject.spec().heads, kValueDim});
+                        subject.spec().heads, subject.spec().widths().value().count()});
     add_errors(map, out);
   }
   const DecodeMetadata& metadata = *subject.metadata();

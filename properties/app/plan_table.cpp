@@ -124,6 +124,9 @@ std::string decisions_text(const Case& c, const Batch& batch, const DecodeMetada
              say(name(s.dtype.q), " query, ", name(s.dtype.kv), " cache; fp8 is ", name(s.fp8)));
   out += row("paging", "blocks of " + num(s.block_size) + " tokens, pages of " + num(s.page_size) +
                            ": " + num(s.block_size / s.page_size) + " pages a block");
+  if (s.widths != kBuiltIn)
+    out += row("widths", say("rows of ", text_of(s.widths), ": keys of ", s.widths.key().count(),
+                             " elements, values of ", s.widths.value().count()));
   out += row("heads", heads_line(s.heads));
   out += row("route", say(name(s.route), ": ", s.route_reason));
   out += row("kernel", kernel_line(s));

@@ -28,6 +28,7 @@ prop::RunReport hunt(const Plant& plant, const Backend& backend, std::uint64_t s
   run.interposer = defect.get();
   run.replay_options = plant_option(plant.id);
   run.seed = seed;
+  run.widths = plant.widths;
   run.time_limit = limit;
   run.stopped = stopped;
   run.progress = [&progress](std::int64_t, std::int64_t) { progress(); };

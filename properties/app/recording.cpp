@@ -45,6 +45,7 @@ std::string text_of(const prop::LedgerEntry& entry) {
 std::string identity_of(const prop::RunOptions& run) {
   std::string text = say("seed ", run.seed, "\nrandom ", run.random_cases, "\ntime ",
                          run.time_limit ? std::to_string(run.time_limit->count()) : "none");
+  if (run.widths) text += "\nwidths";
   for (const prop::Property* p : run.properties) text += say("\nproperty ", p->id);
   for (const Case& c : run.cases) text += "\ncase " + format_case(c);
   for (const prop::LedgerEntry& e : run.ledger) text += text_of(e);

@@ -55,9 +55,10 @@ struct Trial {
   template <class Out, class Lse>
   void spare(Out& out, Lse& lse) const {
     const std::int64_t heads = step.spec.heads;
+    const std::int64_t elements = heads * step.spec.widths().value().count();
     for (std::int64_t row = 0; row < std::ssize(values.rows); ++row) {
       if (!values.rows[static_cast<std::size_t>(row)]) continue;
-      std::fill_n(out.begin() + row * heads * kValueDim, heads * kValueDim, 0);
+      std::fill_n(out.begin() + row * elements, elements, 0);
       if (!lse.empty()) std::fill_n(lse.begin() + row * heads, heads, 0);
     }
   }
@@ -75,7 +76,8 @@ struct Trial {
                                      .requests = step.batch.requests,
                                      .heads = step.spec.heads});
     if (outcome.verdict == Verdict::fail)
-      errors = error_map_of({result.out, result.lse, wanted, step.spec.heads, kValueDim});
+      errors = error_map_of(
+          {result.out, result.lse, wanted, step.spec.heads, step.spec.widths().value().count()});
     return outcome;
   }
 };
@@ -93,11 +95,11 @@ Outcome judge_backend(const Trial& trial, const Backend& backend, Launches& laun
 // Kernels leave rows of requests without keys alone, a graph's padding among them. The backends'
 // launchers write 0 and -inf there, and an engine need not.
 void spare_keyless(const DecodeMetadata& md, std::int64_t heads, DecodeResult& result) {
+  const std::int64_t value = md.shape.widths.value().count();
   for (const RowRange& rows : md.keyless_rows) {
     const auto begin = rows.begin * heads;
     const auto count = (rows.end - rows.begin) * heads;
-    if (!result.out.empty())
-      std::fill_n(result.out.begin() + begin * kValueDim, count * kValueDim, 0);
+    if (!result.out.empty()) std::fill_n(result.out.begin() + begin * value, count * value, 0);
     if (!result.lse.empty())
       std::fill_n(result.lse.begin() + begin, count, -std::numeric_limits<float>::infinity());
   }

@@ -40,8 +40,10 @@ Result<ShownPlan> shown_plan(const ShownPlans& plans, std::size_t place) {
   if (drawn->pages.empty() && place < plans.pages.size()) drawn->pages = plans.pages[place];
   show::ComparedPlan plan{.plan = std::move(*drawn), .heads = 0};
   // Folding makes planning requests of groups of heads.
-  if (const auto* decode = std::get_if<dump::DecodeDump>(&found->step))
+  if (const auto* decode = std::get_if<dump::DecodeDump>(&found->step)) {
     plan.heads = decode->planned.call.input.key.heads_per_kv_head.count() / plan.plan.fold;
+    plan.value = decode->planned.cache.widths.value();
+  }
   return ShownPlan{std::move(*answer), std::move(plan)};
 }
 

@@ -134,6 +134,7 @@ Result<timing::PlannedStep> planned_step(const dump::Dump& dump, const dump::Ans
   return timing::PlannedStep{.check = *input,
                              .arch = call.input.key.arch,
                              .dtype = call.input.key.dtype,
+                             .widths = decode->planned.cache.widths,
                              .units = call.input.key.compute_units,
                              .granularity = call.input.kv_granularity};
 }

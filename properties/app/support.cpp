@@ -23,6 +23,7 @@ struct Key {
   bool causal = true;
   bool lse = false;
   PlannerChoice planner = PlannerChoice::automatic;
+  RowWidths widths;
 };
 
 struct KernelAnswer {
@@ -41,6 +42,8 @@ KernelAnswer ask(const Key& key, std::int64_t rows, std::int64_t requests) {
   c.dtype = key.dtype;
   c.causal = key.causal;
   c.decode().need_lse = key.lse;
+  c.decode().latent = key.widths.latent().count();
+  c.decode().rope = key.widths.rope().count();
   c.planner = key.planner;
   c.layout = {Layout::contiguous, 0};
   const auto batch = make_batch(c);
@@ -73,7 +76,8 @@ std::vector<Key> keys(const SupportRequest& o) {
             if (!o.arch.empty() && o.arch != name(arch)) continue;
             if (!o.dtype.empty() && o.dtype != dtype_text(dtype)) continue;
             if (o.heads != 0 && h != round_up(o.heads, 16)) continue;
-            out.push_back({arch, dtype, o.heads == 0 ? h : o.heads, causal, lse, planner});
+            out.push_back(
+                {arch, dtype, o.heads == 0 ? h : o.heads, causal, lse, planner, o.widths});
           }
   return out;
 }
@@ -108,7 +112,9 @@ std::string decode_support_sentence(const SupportRequest& o) {
       first = said(a);
       out = say("A decode step of ", o.requests, o.requests == 1 ? " request" : " requests",
                 " with ", o.rows, o.rows == 1 ? " row" : " rows", " and ", key.heads, " heads, ",
-                dtype_text(key.dtype), " on ", name(key.arch), ", ", first, ".\n");
+                dtype_text(key.dtype),
+                key.widths == kBuiltIn ? "" : say(", rows of ", text_of(key.widths)), " on ",
+                name(key.arch), ", ", first, ".\n");
     } else if (said(a) != first) {
       out += say(key.causal ? "" : "Without a mask", key.causal || !key.lse ? "" : " and ",
                  !key.lse     ? ""

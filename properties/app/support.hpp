@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "core/row_widths.hpp"
 
 namespace mla::app {
 
@@ -20,6 +21,7 @@ struct SupportRequest {
   std::int64_t heads = 0;     // 0: every padded count
   std::int64_t rows = 0;      // of each request; 0: every length that some kernel tells apart
   std::int64_t requests = 1;  // of the batch
+  RowWidths widths = {};      // of the cache
   bool planned = true;        // false: steps that an engine launches without a plan
 };
 

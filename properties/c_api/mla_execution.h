@@ -46,10 +46,12 @@ typedef struct mla_stage1_options {
   int64_t causal;       /* 1 */
 } mla_stage1_options;
 
-/* Its tensors, all on the device. */
+/* Its tensors, all on the device. A row has `key` elements, of which the first `value` are the
+ * value: 576 and 512 on backends "hip" and "aiter", whose kernels have them built in; up to that on
+ * backend "cpu". */
 typedef struct mla_stage1_tensors {
-  const aiter_tensor_t* q;                    /* [rows, heads, 576] bf16 or fp8, contiguous */
-  const aiter_tensor_t* kv;                   /* [pages, page_size, 1, 576] bf16 or fp8; pages may
+  const aiter_tensor_t* q;                    /* [rows, heads, key] bf16 or fp8, contiguous */
+  const aiter_tensor_t* kv;                   /* [pages, page_size, 1, key] bf16 or fp8; pages may
                                                  lie apart, a page is contiguous */
   const aiter_tensor_t* qo_indptr;            /* [batch + 1] i32 */
   const aiter_tensor_t* kv_indptr;            /* [batch + 1] i32 */
@@ -60,11 +62,11 @@ typedef struct mla_stage1_tensors {
   const aiter_tensor_t* work_meta_data;       /* [2] u64, or NULL: the next two as they are */
   const aiter_tensor_t* work_indptr;          /* [slots + 1] i32; NULL without a plan */
   const aiter_tensor_t* work_info_set;        /* [works, 8] i32; NULL without a plan */
-  const aiter_tensor_t* split_data;           /* with a plan [partial rows, 1, heads, 512] f32;
-                                                 without [rows, splits, heads, 512] f32, or bf16
+  const aiter_tensor_t* split_data;           /* with a plan [partial rows, 1, heads, value] f32;
+                                                 without [rows, splits, heads, value] f32, or bf16
                                                  with one split: the output */
   const aiter_tensor_t* split_lse;            /* the same without the last extent, or 1; f32 */
-  const aiter_tensor_t* output;               /* [rows, heads, 512] bf16 */
+  const aiter_tensor_t* output;               /* [rows, heads, value] bf16 */
   const aiter_tensor_t* lse;                  /* [rows, heads] f32, or NULL; with a plan only */
   const aiter_tensor_t* q_scale;              /* one f32; needed if q is fp8 */
   const aiter_tensor_t* kv_scale;             /* one f32; needed if q is fp8 */

@@ -251,8 +251,8 @@ MLA_TESTBED_API int mla_case_simpler(const char* line, const char** lines);
 /* The step of a case as one JSON object: lists, decisions and plan (docs/reference/bundles.md). */
 MLA_TESTBED_API int mla_case_plan(const char* line, int64_t as_aiter, const char** json);
 /* How long a decode step takes as predicted, never measured: what `mla-testbed time --this-only
- * --json` prints (docs/reference/output.md). Times stand in `predicted`; outside of the fitted range
- * that has a sentence `none` instead of times. With `better` also `predicted_better`, and in
+ * --json` prints (docs/reference/output.md). Times stand in `predicted`; outside of the fitted
+ * range that has a sentence `none` instead of times. With `better` also `predicted_better`, and in
  * `better_plan` the sizes and lists of that plan; both are null where none was found. */
 MLA_TESTBED_API int mla_case_time(const char* line, int64_t better, const char** json);
 /* Judges a case: a JSON object with `verdict`, `refused`, `properties`, `launches` and
@@ -272,8 +272,8 @@ MLA_TESTBED_API int mla_case_judge(const char* line, const char* properties, con
  * and MLA_OK, where it is not. */
 MLA_TESTBED_API int mla_check_plan(const char* document, const char** json);
 
-/* The same as mla_case_time() of the plan in such a document, which must be valid: MLA_REFUSED if it
- * is not. */
+/* The same as mla_case_time() of the plan in such a document, which must be valid: MLA_REFUSED if
+ * it is not. */
 MLA_TESTBED_API int mla_time_plan(const char* document, int64_t better, const char** json);
 
 typedef enum mla_array_kind {
@@ -306,9 +306,10 @@ MLA_TESTBED_API int mla_show_plan(const char* document, const char** html);
  * result may be from it (docs/reference/numerics.md). It reads no plan. Every request has no key or
  * at least as many as rows; heads are those of the model.
  *   Of `tensors` q, kv, qo_indptr, kv_indptr, kv_page_indices, kv_last_page_lens, q_scale and
- *   kv_scale are read, as for mla_decode_stage1(). */
+ *   kv_scale are read, as for mla_decode_stage1(); of `output` only the last extent, the elements
+ *   of a value: 512 where it is NULL. */
 typedef struct mla_reference_results {
-  double* out;       /* [rows, heads, 512] */
+  double* out;       /* [rows, heads, value] */
   double* out_bound; /* the same */
   double* lse;       /* [rows, heads] */
   double* lse_bound; /* the same */

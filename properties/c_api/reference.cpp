@@ -76,9 +76,10 @@ Result<Logical> logical(const cpu::Stage1Call& call) {
     for (std::int64_t k = 0; k < out.batch.requests[static_cast<std::size_t>(r)].kv_len; ++k)
       out.batch.block_table[static_cast<std::size_t>(r * out.batch.columns + k)] = next++;
   const std::size_t q_bytes =
-      static_cast<std::size_t>(call.q_rows * call.heads * kKeyDim * element_bytes(call.dtype.q));
+      static_cast<std::size_t>(call.q_rows * call.heads * call.widths.key_bytes(call.dtype.q));
   out.tensors.q.assign(call.q, call.q + q_bytes);
   out.tensors.cache.dtype = call.dtype.kv;
+  out.tensors.cache.widths = call.widths;
   out.tensors.cache.slots = total;
   out.tensors.softmax_scale = call.softmax_scale;
   out.tensors.q_scale = call.q_scale;
@@ -97,7 +98,9 @@ MaybeFailure reference(std::int64_t arch_number, std::int64_t page_size, std::in
   if (auto bad = check_fields({{"page_size", page_size, 1, kMaxGranularity}})) return bad;
   if (auto bad = check_flags({{"causal", causal}})) return bad;
   if (auto bad = check_inputs(*tensors, page_size)) return bad;
-  cpu::Stage1Call call = inputs_of(*tensors, page_size);
+  ValueDims values;
+  if (auto bad = read_value_width(*tensors, values)) return bad;
+  cpu::Stage1Call call = inputs_of(*tensors, page_size, values);
   call.softmax_scale = static_cast<float>(softmax_scale);
   if (auto bad = set_scales(call, *tensors)) return bad;
   if (call.q_rows != call.qo_indptr.back())

@@ -47,14 +47,15 @@ MaybeFailure check_works(const mla_stage1_tensors& t) {
 }
 
 // What is written. Partial rows and splits stand in the first two extents of split_data.
-MaybeFailure check_outputs(const mla_stage1_tensors& t) {
+MaybeFailure check_outputs(const mla_stage1_tensors& t, ValueDims values) {
   const std::int64_t rows = t.q->shape[0];
   const std::int64_t heads = t.q->shape[1];
+  const std::int64_t dims = values.count();
   const bool planned = t.num_kv_splits_indptr == nullptr;
-  if (auto bad = check_tensor(
-          t.split_data, {.name = "split_data",
-                         .dtypes = {MLA_DTYPE_FP32, MLA_DTYPE_BF16},
-                         .shape = {planned ? kAny : rows, planned ? 1 : kAny, heads, kValueDim}}))
+  if (auto bad = check_tensor(t.split_data,
+                              {.name = "split_data",
+                               .dtypes = {MLA_DTYPE_FP32, MLA_DTYPE_BF16},
+                               .shape = {planned ? kAny : rows, planned ? 1 : kAny, heads, dims}}))
     return bad;
   const std::int64_t splits = t.split_data->shape[1];
   if (splits < 1 || splits > kMaxSplits)
@@ -63,12 +64,11 @@ MaybeFailure check_outputs(const mla_stage1_tensors& t) {
     return bad_tensor("split_data", "dtype fp32: bf16 is the output of a single split", "bf16");
   if (auto bad = check_tensor(t.split_lse, {.name = "split_lse", .dtypes = {MLA_DTYPE_FP32}}))
     return bad;
-  if (t.split_lse->numel * kValueDim != t.split_data->numel)
-    return bad_tensor("split_lse", say(t.split_data->numel / kValueDim, " elements as split_data"),
+  if (t.split_lse->numel * dims != t.split_data->numel)
+    return bad_tensor("split_lse", say(t.split_data->numel / dims, " elements as split_data"),
                       std::to_string(t.split_lse->numel));
   if (auto bad = check_tensor(
-          t.output,
-          {.name = "output", .dtypes = {MLA_DTYPE_BF16}, .shape = {rows, heads, kValueDim}}))
+          t.output, {.name = "output", .dtypes = {MLA_DTYPE_BF16}, .shape = {rows, heads, dims}}))
     return bad;
   if (t.lse == nullptr) return std::nullopt;
   return check_tensor(t.lse, {.name = "lse", .dtypes = {MLA_DTYPE_FP32}, .shape = {rows, heads}});
@@ -183,13 +183,15 @@ MaybeFailure decode_stage1(const mla_stage1_options* options, const mla_stage1_t
   if (!arch) return failure_of(arch.error());
   if (auto bad = check_inputs(*tensors, options->page_size)) return bad;
   if (auto bad = check_works(*tensors)) return bad;
-  if (auto bad = check_outputs(*tensors)) return bad;
+  ValueDims values;
+  if (auto bad = read_value_width(*tensors, values)) return bad;
+  if (auto bad = check_outputs(*tensors, values)) return bad;
   if (auto bad = check_splits(*tensors)) return bad;
   const auto backend = chosen_backend();
   if (!backend) return failure_of(backend.error());
   if (*backend == BackendKind::aiter)
     return by_code_objects(*arch, *options, *tensors, softmax_scale);
-  cpu::Stage1Call call = inputs_of(*tensors, options->page_size);
+  cpu::Stage1Call call = inputs_of(*tensors, options->page_size, values);
   call.arch = *arch;
   call.max_qo_len = options->max_seqlen_q;
   call.causal = options->causal != 0;

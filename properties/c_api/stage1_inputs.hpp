@@ -10,8 +10,12 @@ namespace mla::c_api {
 
 std::optional<Failure> check_inputs(const mla_stage1_tensors& tensors, std::int64_t page_size);
 
+// Elements of a value, which the last extent of `output` says.
+std::optional<Failure> read_value_width(const mla_stage1_tensors& tensors, ValueDims& values);
+
 // From checked tensors; plan, splits, outputs and scales are left open.
-cpu::Stage1Call inputs_of(const mla_stage1_tensors& tensors, std::int64_t page_size);
+cpu::Stage1Call inputs_of(const mla_stage1_tensors& tensors, std::int64_t page_size,
+                          ValueDims values);
 
 // The scales that matter: that of Q for fp8 queries, that of the cache for fp8 caches.
 std::optional<Failure> set_scales(cpu::Stage1Call& call, const mla_stage1_tensors& tensors);

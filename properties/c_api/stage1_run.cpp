@@ -35,7 +35,7 @@ hip::DecodeCall device_call(const cpu::Stage1Call& call, const cpu::TaskList& li
   out.arch = call.arch;
   out.dtype = call.dtype;
   const std::int64_t pairs = call.q_rows * call.heads;
-  out.q = span_of(call.q, pairs * kKeyDim * element_bytes(call.dtype.q));
+  out.q = span_of(call.q, pairs * call.widths.key_bytes(call.dtype.q));
   out.qo_indptr = call.qo_indptr;
   out.kv_indptr = call.kv_indptr;
   out.kv_indices = call.kv_indices;
@@ -57,8 +57,9 @@ hip::DecodeCall device_call(const cpu::Stage1Call& call, const cpu::TaskList& li
   out.masks = call.causal && call.kernel_masks;
   out.score_scale = call.softmax_scale * call.q_scale * call.kv_scale;
   out.out_scale = call.kv_scale;
-  out.out = span_of(call.out, pairs * kValueDim);
-  out.partial_out = span_of(call.partial_out, call.partial_rows * call.heads * kValueDim);
+  out.out = span_of(call.out, pairs * call.widths.value().count());
+  out.partial_out =
+      span_of(call.partial_out, call.partial_rows * call.heads * call.widths.value().count());
   out.partial_lse = span_of(call.partial_lse, call.partial_rows * call.heads);
   return out;
 }
@@ -72,16 +73,17 @@ std::string row_text(const char* tensor, std::int64_t row, std::int64_t head,
 void expect(const cpu::Stage1Call& call, const cpu::Task& task, std::int64_t row,
             Expectation& expected) {
   const bool direct = task.direct();
+  const std::int64_t value = call.widths.value().count();
   const std::int64_t to = direct ? row : task.partial_row_of(row);
   for (std::int64_t head = 0; head < call.heads; ++head) {
     const std::int64_t pair = to * call.heads + head;
     if (!direct) {
-      expected.row(row_text("split_data", to, head, task), call.partial_out + pair * kValueDim,
-                   kValueDim, 4);
+      expected.row(row_text("split_data", to, head, task), call.partial_out + pair * value, value,
+                   4);
       expected.row(row_text("split_lse", to, head, task), call.partial_lse + pair, 1, 4);
       continue;
     }
-    expected.row(row_text("output", to, head, task), call.out + pair * kValueDim, kValueDim, 2);
+    expected.row(row_text("output", to, head, task), call.out + pair * value, value, 2);
     // Without a plan the LSE of a single split is what the original leaves alone.
     if (call.plan && call.lse != nullptr)
       expected.row(row_text("lse", to, head, task), call.lse + pair, 1, 4);
@@ -119,6 +121,8 @@ std::vector<Fault> uncovered(const cpu::Stage1Call& call, const cpu::TaskList& l
 
 std::optional<Failure> run_on_chosen_device(const cpu::Stage1Call& call,
                                             const cpu::TaskList& list) {
+  if (std::string why = not_built_in(call.widths, "the HIP kernels of this project"); !why.empty())
+    return unsupported(std::move(why));
   if (!call.plan && call.splits == 1 && call.out == nullptr)
     return Failure{MLA_UNSUPPORTED,
                    "backend hip writes the output of a single split in bf16; split_data is f32", "",

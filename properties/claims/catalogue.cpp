@@ -9,10 +9,10 @@
 namespace mla::prop {
 
 std::span<const Property> all_properties() {
-  static const std::array kAll{kP01, kP02, kP03, kP04, kP05, kP06, kP07, kP08, kP09, kP10, kP11,
-                               kP12, kP13, kP14, kP15, kP16, kP17, kP18, kP19, kP20, kP21, kP22,
-                               kP23, kP24, kP25, kP26, kP27, kP28, kP29, kP30, kP31, kP32, kP33,
-                               kP34, kP35, kP36, kP37, kP38, kP39, kP40, kP41, kP42, kP43, kP44};
+  static const std::array kAll{
+      kP01, kP02, kP03, kP04, kP05, kP06, kP07, kP08, kP09, kP10, kP11, kP12, kP13, kP14, kP15,
+      kP16, kP17, kP18, kP19, kP20, kP21, kP22, kP23, kP24, kP25, kP26, kP27, kP28, kP29, kP30,
+      kP31, kP32, kP33, kP34, kP35, kP36, kP37, kP38, kP39, kP40, kP41, kP42, kP43, kP44, kP45};
   return kAll;
 }
 

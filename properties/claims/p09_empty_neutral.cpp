@@ -76,7 +76,8 @@ EmptyPieces check_pieces(const DecodeMetadata& md, const DecodeResult& result) {
       const auto at = static_cast<std::size_t>(item.partial_row + row - item.q_begin) * heads;
       for (std::size_t h = at; h < at + heads && h < result.partial_lse.size(); ++h) {
         const float lse = result.partial_lse[h];
-        const float out = result.partial_out[h * static_cast<std::size_t>(kValueDim)];
+        const float out =
+            result.partial_out[h * static_cast<std::size_t>(md.shape.widths.value().count())];
         if (lse != -std::numeric_limits<float>::infinity() || out != 0)
           pieces.wrong = say("work ", w, " holds no key that row ", row, " sees, but has LSE ", lse,
                              " and output ", out);

@@ -34,7 +34,7 @@ Inserted insert_keyless(Subject& subject, std::int64_t at, std::int64_t rows) {
   if (at <= in.batch.live.count()) in.batch.live += Requests(1);
   in.spec.requests = in.batch.requests;
   in.spec.pad_requests = 0;
-  const std::int64_t row_bytes = in.spec.heads * kKeyDim * element_bytes(in.spec.dtype.q);
+  const std::int64_t row_bytes = in.spec.heads * in.spec.widths().key_bytes(in.spec.dtype.q);
   in.tensors.q.insert(in.tensors.q.begin() + in.first_row * row_bytes,
                       static_cast<std::size_t>(rows * row_bytes), std::byte{0x31});
   return in;
@@ -44,7 +44,8 @@ std::optional<std::string> not_zero(const DecodeResult& result, std::int64_t hea
                                     std::int64_t row) {
   const auto first = static_cast<std::size_t>(row * heads);
   const auto count = static_cast<std::size_t>(heads);
-  for (std::size_t i = first * kValueDim; i < (first + count) * kValueDim; ++i)
+  const std::size_t dims = result.lse.empty() ? 0 : result.out.size() / result.lse.size();
+  for (std::size_t i = first * dims; i < (first + count) * dims; ++i)
     if (result.out[i] != 0)
       return say("row ", row, " has no key, but its output holds the bits ", result.out[i]);
   for (std::size_t i = first; i < first + count; ++i)

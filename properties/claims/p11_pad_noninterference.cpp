@@ -31,14 +31,15 @@ cpu::ReferenceResult reference_of(Subject& subject, Subject& padded, std::int64_
   cpu::ReferenceResult all = cpu::dense_reference(
       {.batch = batch,
        .tensors = *padded.tensors(),
-       .q = q.subspan(static_cast<std::size_t>(pairs * kKeyDim * element_bytes(c.dtype.q))),
+       .q = q.subspan(static_cast<std::size_t>(pairs * c.widths().key_bytes(c.dtype.q))),
        .arch = c.arch,
        .dtype = c.dtype,
        .model_heads = c.heads,
        .causal = c.causal});
   const cpu::ReferenceResult& before = *subject.reference();
-  prepend(all.out, before.out, pairs * kValueDim);
-  prepend(all.out_bound, before.out_bound, pairs * kValueDim);
+  const std::int64_t elements = pairs * c.widths().value().count();
+  prepend(all.out, before.out, elements);
+  prepend(all.out_bound, before.out_bound, elements);
   prepend(all.lse, before.lse, pairs);
   prepend(all.lse_bound, before.lse_bound, pairs);
   return all;

@@ -32,7 +32,7 @@ OneRowBatch row_by_row(Subject& subject, std::int64_t request) {
   one.batch.live = Requests(q);
   one.spec.requests = one.batch.requests;
   one.spec.pad_requests = 0;
-  const std::int64_t row_bytes = one.spec.heads * kKeyDim * element_bytes(one.spec.dtype.q);
+  const std::int64_t row_bytes = one.spec.heads * one.spec.widths().key_bytes(one.spec.dtype.q);
   const auto first = subject.tensors()->q.begin() + first_row(batch, request) * row_bytes;
   one.tensors.q.assign(first, first + q * row_bytes);
   return one;
@@ -53,7 +53,7 @@ std::int64_t most_rows(const Batch& batch) {
 // Whether the exact values of two rows are further apart than any two results may hide.
 bool distinct(const cpu::ReferenceResult& reference, std::int64_t a, std::int64_t b,
               std::int64_t heads) {
-  const auto width = static_cast<std::size_t>(heads * kValueDim);
+  const auto width = static_cast<std::size_t>(heads) * reference.dims();
   for (std::size_t i = 0; i < width; ++i) {
     const std::size_t x = static_cast<std::size_t>(a) * width + i;
     const std::size_t y = static_cast<std::size_t>(b) * width + i;

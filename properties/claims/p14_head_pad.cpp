@@ -58,11 +58,12 @@ std::optional<std::string> check_heads(Subject& subject, const ResolvedShape& sh
 std::optional<std::string> other_packed_q(const DecodeMetadata& md) {
   constexpr std::int64_t kMostBytes = 1 << 20;
   const ResolvedShape& s = md.shape;
-  const std::int64_t bytes = kKeyDim * element_bytes(s.dtype.q);
+  const std::int64_t bytes = s.widths.key_bytes(s.dtype.q);
   if (md.rows().count() * s.heads.kernel.count() * bytes > kMostBytes) return std::nullopt;
   const auto rows = RowMap::make(md);
   if (!rows) return "kernel rows have no query rows: " + rows.error().message;
   DecodeTensors tensors;
+  tensors.cache.widths = s.widths;
   tensors.q.resize(static_cast<std::size_t>(md.rows().count() * s.heads.model.count() * bytes));
   std::uint32_t state = 1;
   for (std::byte& b : tensors.q)

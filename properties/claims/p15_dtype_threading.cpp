@@ -19,7 +19,8 @@ std::string text(DtypePair pair) {
 // What the tensors hold, read off their sizes and the cache's own type.
 std::optional<DtypePair> actual_dtypes(Subject& subject) {
   const DecodeTensors& t = *subject.tensors();
-  const std::int64_t elements = subject.batch()->rows().count() * subject.spec().heads * kKeyDim;
+  const std::int64_t elements = subject.batch()->rows().count() * subject.spec().heads *
+                                subject.spec().widths().key().count();
   for (const Dtype q : {Dtype::bf16, Dtype::fp8})
     if (static_cast<std::int64_t>(t.q.size()) == elements * element_bytes(q))
       return DtypePair{q, t.cache.dtype};

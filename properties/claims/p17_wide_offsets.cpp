@@ -17,7 +17,7 @@ struct Boundary {
 
 // The first page that begins on the boundary or after it.
 std::vector<Boundary> boundaries(const Case& c) {
-  const std::int64_t page_bytes = c.page_size * kKeyDim * element_bytes(c.dtype.kv);
+  const std::int64_t page_bytes = c.page_size * c.widths().key_bytes(c.dtype.kv);
   return {{"page id 2^16", std::int64_t{1} << 16},
           {"page id 2^24", std::int64_t{1} << 24},
           {"byte offset 2^31", ceil_div(std::int64_t{1} << 31, page_bytes)},

@@ -58,7 +58,8 @@ std::optional<std::string> schedules_alike(Random& random) {
 // What stage 1 left has an element for each row and head of the kernel.
 std::optional<std::string> stages_missing(const DecodeMetadata& md, const DecodeResult& result) {
   const std::int64_t pairs = md.rows().count() * md.shape.fold_ratio() * result.kernel_heads;
-  if (std::ssize(result.stage1_out) == pairs * kValueDim && std::ssize(result.stage1_lse) == pairs)
+  const std::int64_t elements = pairs * md.shape.widths.value().count();
+  if (std::ssize(result.stage1_out) == elements && std::ssize(result.stage1_lse) == pairs)
     return std::nullopt;
   return say(pairs, " (kernel row, head) pairs got ", result.stage1_out.size(),
              " elements of out and ", result.stage1_lse.size(), " of the LSE after stage 1");

@@ -52,10 +52,11 @@ std::vector<std::int64_t> cut_positions(const DecodeMetadata& md, const Topology
 void look_for(DecodeTensors& t, const Case& c, std::int64_t pair, std::int64_t slot) {
   const Fp8Variant fp8 = fp8_variant(c.arch);
   const std::byte* key = t.cache.bytes.data() + (slot - t.cache.first_slot) * t.cache.row_bytes();
-  std::byte* query = t.q.data() + pair * kKeyDim * element_bytes(c.dtype.q);
+  std::byte* query = t.q.data() + pair * c.widths().key_bytes(c.dtype.q);
+  const std::int64_t dims = c.widths().key().count();
   double square = 0;
   float largest = 0;
-  for (std::int64_t d = 0; d < kKeyDim; ++d) {
+  for (std::int64_t d = 0; d < dims; ++d) {
     const float k = stored_element(key, d, c.dtype.kv, fp8);
     square += double{k} * k;
     largest = std::max(largest, std::fabs(k));
@@ -63,7 +64,7 @@ void look_for(DecodeTensors& t, const Case& c, std::int64_t pair, std::int64_t s
   if (square == 0) return;
   const double scale = static_cast<double>(t.softmax_scale) * t.q_scale * t.kv_scale;
   const double factor = std::min<double>(kScore / (scale * square), kLargestQuery / largest);
-  for (std::int64_t d = 0; d < kKeyDim; ++d)
+  for (std::int64_t d = 0; d < dims; ++d)
     store_element(query, d, static_cast<float>(stored_element(key, d, c.dtype.kv, fp8) * factor),
                   c.dtype.q, fp8);
 }

@@ -61,6 +61,10 @@ void add_device_options(Command& command, app::DeviceChoice& choice) {
       .add_option("--aiter-opus", choice.aiter_opus,
                   "Code object of AITER's OPUS decode, which backend aiter then runs for fp8")
       .type_name("FILE");
+  command.add_flag(
+      "--aiter-any-width", choice.any_width,
+      "Run AITER's kernels on rows that are not the 512 + 64 which they have built in, "
+      "on an emulated device, which names what they read past");
   add_emulation_options(command, choice.emulation);
 }
 

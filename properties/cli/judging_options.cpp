@@ -33,6 +33,8 @@ void add_judging_options(Command& command, JudgingOptions& o, bool choose_proper
       .type_name("N")
       .excludes(time);
   command.add_option("--seed", o.seed, "Seed of the random cases").type_name("N").show_default();
+  command.add_flag("--widths", o.widths,
+                   "Draw rows of other widths than 512 + 64 too, in half of the decode cases");
   if (choose_properties)
     command.add_option("--property", o.properties, "Judge by this property only (repeatable)")
         .type_name("ID")
@@ -83,6 +85,7 @@ std::variant<prop::RunOptions, prop::ExitCode> begin_judging(std::string_view co
   const auto seed = parse_seed("--seed", o.seed);
   if (!seed) return complain(command, seed.error());
   run.seed = *seed;
+  run.widths = o.widths;
   if (!o.cases.empty()) {
     const auto cases = parse_count("--cases", o.cases);
     if (!cases) return complain(command, cases.error());

@@ -25,6 +25,7 @@ struct JudgingOptions {
   std::string time;   // for random cases; empty, or together with `cases`: no limit
   std::string cases;  // how many random ones; empty: none
   std::string seed = "1";
+  bool widths = false;
   std::vector<std::string> properties;  // empty: all, and the canary
   std::vector<std::string> case_files;
   std::string ledger;  // empty: none

@@ -22,6 +22,7 @@ struct SupportOptions {
   std::string dtype;  // empty: all
   std::string rows;   // empty: every length
   std::string requests = "1";
+  std::string latent, rope;  // empty: 512 and 64
   std::string kind = "decode";
   std::string planner = "auto";
   std::string backend;  // empty: AITER as the core knows it
@@ -44,6 +45,7 @@ Examples:
   mla-testbed support --arch gfx942 --heads 8 --dtype fp8/fp8
   mla-testbed support --arch gfx950 --heads 24 --dtype bf16/bf16 --rows 2
   mla-testbed support --requests 32 --heads 16
+  mla-testbed support --arch gfx950 --heads 16 --dtype fp8/fp8 --rows 1 --latent 512 --rope 0
   mla-testbed support --planner none --dtype bf16/bf16
   mla-testbed support --kind prefill --arch gfx950
   mla-testbed support --backend aiter --aiter-hsa aiter/hsa --arch gfx942
@@ -88,6 +90,21 @@ ExitCode support_of_aiter(const SupportOptions& o) {
   return finish("support", out.dump(1) + "\n", ExitCode::held);
 }
 
+MaybeError read_widths(const SupportOptions& o, RowWidths& widths) {
+  const auto number = [](const std::string& text, std::int64_t absent) {
+    if (text.empty()) return absent;
+    const auto given = parse_count("", text);
+    return given ? *given : std::int64_t{-1};
+  };
+  const std::int64_t latent = number(o.latent, widths.latent().count());
+  widths = RowWidths(LatentDims(latent), RopeDims(number(o.rope, widths.rope().count())),
+                     ValueDims(latent));
+  const std::string why = impossible(widths);
+  if (why.empty()) return std::nullopt;
+  return Error{ErrorCode::usage,
+               say("--latent has value '", o.latent, "', --rope '", o.rope, "': ", why)};
+}
+
 ExitCode support(const SupportOptions& o) {
   if (!o.arch.empty() && !arch_from_name(o.arch))
     return complain("support", unknown("--arch", o.arch, "gfx942 or gfx950"));
@@ -112,6 +129,7 @@ ExitCode support(const SupportOptions& o) {
       return complain("support", unknown("--rows", o.rows, "1 to 4096"));
     request.rows = *n;
   }
+  if (const MaybeError bad = read_widths(o, request.widths)) return complain("support", *bad);
   if (!app::has_support_rows(request))
     return complain("support", unknown("--dtype", o.dtype, "bf16/bf16, bf16/fp8 or fp8/fp8"));
   return finish("support",
@@ -131,6 +149,9 @@ void add_support(Command& app, ExitCode& exit) {
   c.add_option("--rows", o->rows, "Query rows of each request").type_name("N");
   c.add_option("--dtype", o->dtype, "<q>/<kv>: bf16/bf16, bf16/fp8 or fp8/fp8").type_name("NAMES");
   c.add_option("--requests", o->requests, "Requests of the batch").type_name("N").show_default();
+  c.add_option("--latent", o->latent, "Elements of the latent part of a cached row, default 512")
+      .type_name("N");
+  c.add_option("--rope", o->rope, "Elements of its rope part, default 64").type_name("N");
   c.add_option("--kind", o->kind, "Which of an engine's steps: decode, prefill or fa")
       .one_of({"decode", "prefill", "fa"})
       .show_default();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/io/raw_array.hpp"
+#include "core/row_widths.hpp"
 #include "properties/dump/calls.hpp"
 #include "properties/dump/found_plan.hpp"
 
@@ -23,6 +24,7 @@ namespace mla::dump {
 struct Cache {
   std::optional<Words> kv_indices;
   std::optional<std::int64_t> pages;
+  RowWidths widths;  // of its rows; 512 + 64 where the dump does not say
   std::optional<bool> prefix_caching;
   std::optional<std::vector<std::int64_t>> dumped;  // ids of the pages that the dump holds
   bool of_engine = true;  // which keeps page 0 for padding; false: of a plan of ours

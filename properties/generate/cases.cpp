@@ -78,7 +78,7 @@ void draw_origin(Choices& choices, const CaseDomain& domain, Case& c) {
   if (origin == Origin::zero) return;
   const std::int64_t blocks = most_blocks(c);
   const std::int64_t per_block = c.block_size / c.page_size;
-  const std::int64_t row_bytes = kKeyDim * element_bytes(c.dtype.kv);
+  const std::int64_t row_bytes = c.widths().key_bytes(c.dtype.kv);
   // Beyond this the block ids leave int32 page indices, also when a claim adds a few requests.
   const std::int64_t last = (std::int64_t{1} << 31) / per_block - blocks - kSpareBlocks;
   const auto straddling = [&](std::int64_t boundary_block) {

@@ -42,9 +42,9 @@ MaybeError why_not_executed(const Case& c, const ExecutionLimits& limits) {
     pairs += r.qo_len * padded.heads;
   }
   // A key or value row of the cache; Q, and the outputs of both stages.
-  const std::int64_t per_key = c.kind() == StepKind::decode ? kKeyDim * element_bytes(c.dtype.kv)
+  const std::int64_t per_key = c.kind() == StepKind::decode ? c.widths().key_bytes(c.dtype.kv)
                                : c.kind() == StepKind::fa   ? 4 * c.fa().kv_heads * c.fa().head_dim
-                                                            : 2 * kKeyDim * c.heads;
+                                                            : 2 * kBuiltIn.key().count() * c.heads;
   const std::int64_t bytes = keys * per_key + pairs * 4096;
   if (cost <= limits.cost && bytes <= limits.bytes) return std::nullopt;
   return Error{ErrorCode::unsupported,

@@ -17,7 +17,7 @@
 namespace mla::prop {
 namespace {
 
-using Row = std::span<float, static_cast<std::size_t>(kKeyDim)>;
+using Row = std::span<float, static_cast<std::size_t>(kDrawnDims)>;
 
 std::uint64_t row_key(const DataSpec& data, const RowId& id) {
   std::uint64_t key = mix(data.seed, static_cast<std::uint64_t>(id.tensor));
@@ -26,7 +26,7 @@ std::uint64_t row_key(const DataSpec& data, const RowId& id) {
   return mix(key, static_cast<std::uint64_t>(id.head));
 }
 
-using Bits = std::array<std::uint32_t, static_cast<std::size_t>(kKeyDim)>;
+using Bits = std::array<std::uint32_t, static_cast<std::size_t>(kDrawnDims)>;
 
 // 32 random bits for every element of a row: one hash serves two, its low half first.
 MLA_INLINE void fill_bits(std::uint64_t key, Bits& bits) {
@@ -97,7 +97,7 @@ MLA_INLINE void fill_row(const DataSpec& data, const RowId& id, Row values) {
 }
 
 template <Fp8Variant kVariant>
-MLA_INLINE void encode_fp8(std::span<const float, static_cast<std::size_t>(kKeyDim)> values,
+MLA_INLINE void encode_fp8(std::span<const float, static_cast<std::size_t>(kDrawnDims)> values,
                            float scale, std::byte* out) {
   for (std::size_t d = 0; d < values.size(); ++d)
     out[d] = std::byte{fp8_from_float(values[d] / scale, kVariant)};
@@ -105,7 +105,7 @@ MLA_INLINE void encode_fp8(std::span<const float, static_cast<std::size_t>(kKeyD
 
 MLA_INLINE void encode_row(const DataSpec& data, const RowId& id, const RowFormat& format,
                            std::byte* out) {
-  std::array<float, static_cast<std::size_t>(kKeyDim)> values;
+  std::array<float, static_cast<std::size_t>(kDrawnDims)> values;
   fill_row(data, id, values);
   if (format.dtype == Dtype::bf16) {
     std::array<std::uint16_t, values.size()> bits;

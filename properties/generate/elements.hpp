@@ -18,7 +18,10 @@ namespace mla::prop {
 
 enum class TensorId : std::uint8_t { query, key };
 
-// A row of 576 elements: a query row of one head, or a cached key (head 0).
+// Elements of a drawn row. A narrower one takes the first (tensors.cpp).
+inline constexpr std::int64_t kDrawnDims = kMostKeyDims;
+
+// A row of kDrawnDims elements: a query row of one head, or a cached key (head 0).
 struct RowId {
   TensorId tensor = TensorId::query;
   std::int64_t request = 0;   // kSharedRequest for a key of a shared prefix
@@ -31,7 +34,7 @@ inline constexpr std::int64_t kSharedRequest = -1;
 inline constexpr float kLargestElement = 32.0F;
 
 void element_row(const DataSpec& data, const RowId& id,
-                 std::span<float, static_cast<std::size_t>(kKeyDim)> values);
+                 std::span<float, static_cast<std::size_t>(kDrawnDims)> values);
 
 // What the elements become: value / scale in `dtype`, rounded to nearest even.
 struct RowFormat {
@@ -39,7 +42,7 @@ struct RowFormat {
   Fp8Variant variant = Fp8Variant::e4m3fn;
   float scale = 1.0F;  // 1 for bf16
 };
-// The same row as bits: 576 elements of format.dtype.
+// The same row as bits: kDrawnDims elements of format.dtype.
 void encoded_row(const DataSpec& data, const RowId& id, const RowFormat& format, std::byte* out);
 
 // The two as implemented for each instruction set that this machine has; the first is used. All of
@@ -47,7 +50,7 @@ void encoded_row(const DataSpec& data, const RowId& id, const RowFormat& format,
 struct RowFunctions {
   const char* name;
   void (*fill)(const DataSpec&, const RowId&,
-               std::span<float, static_cast<std::size_t>(kKeyDim)> values);
+               std::span<float, static_cast<std::size_t>(kDrawnDims)> values);
   void (*encode)(const DataSpec&, const RowId&, const RowFormat&, std::byte* out);
 };
 std::span<const RowFunctions> row_functions();

@@ -136,6 +136,12 @@ void plainer_options(Cases& out, const Case& c) {
   plainer(out, c, &DecodeSpec::max_split);
   add(out, c, [&](Case& x) { x.causal = simplest.causal; });
   add(out, c, [&](Case& x) { x.planner = simplest.planner; });
+  if (c.widths() != kBuiltIn)
+    add(out, c, [](Case& x) {
+      x.decode().latent = DecodeSpec{}.latent;
+      x.decode().rope = DecodeSpec{}.rope;
+      x.decode().value = DecodeSpec{}.value;
+    });
   plainer(out, c, &DecodeSpec::spare);
   plainer(out, c, &DecodeSpec::need_lse);
   plainer(out, c, &DecodeSpec::kernel_rows);

@@ -1,10 +1,10 @@
 // Tensors of a case: Q and KV cache, as bits a device would hold.
 //
 // Every element is a function of (data seed, tensor, request or row, position, dimension): where a
-// key lies physically changes nothing (P18). Keys of a shared prefix are the same for all requests.
-// Slots that no request owns hold NaN, so that a stray read shows. An fp8 tensor holds
-// value / scale, rounded to nearest even. Values beyond the fp8 range saturate, and
-// saturated_elements() counts them.
+// key lies physically changes nothing (P18), and a narrow row is the beginning of a wide one. Keys
+// of a shared prefix are the same for all requests. Slots that no request owns hold NaN, so that a
+// stray read shows. An fp8 tensor holds value / scale, rounded to nearest even. Values beyond the
+// fp8 range saturate, and saturated_elements() counts them.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,14 @@ namespace mla::prop {
 
 // 1 / sqrt(128 + 64): the head dimension of MLA before absorption, latent part and rope part.
 inline constexpr float kSoftmaxScale = 0.0721687824F;
+// 1 / sqrt(128 + rope) where a value is the latent part, so that the heads are absorbed; else
+// 1 / sqrt(key): heads attend to the rows as they are (DeepSeek-V4).
+float softmax_scale_of(const RowWidths& widths);
 
 // All that the tensors of a step depend on: two steps with equal ones have equal tensors.
 struct TensorSpec {
   DtypePair dtype;
+  RowWidths widths;
   Fp8Variant variant = Fp8Variant::e4m3fn;
   float q_scale = 1;  // 1 unless fp8
   float kv_scale = 1;

@@ -4,6 +4,7 @@
 
 #include "properties/generate/arbitrary_case.hpp"
 #include "properties/generate/cases.hpp"
+#include "properties/generate/row_widths.hpp"
 
 namespace mla::prop {
 
@@ -15,6 +16,7 @@ CaseSource::CaseSource(const RunOptions& options)
 Case CaseSource::at(std::int64_t index) const {
   if (!is_drawn(index)) return options_.cases[static_cast<std::size_t>(index)];
   Case c = nth_case(options_.seed, index - given_, options_.production);
+  if (options_.widths) draw_widths(c, options_.seed, index - given_);
   if (options_.arch) set_arch(c, *options_.arch);
   return c;
 }

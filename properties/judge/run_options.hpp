@@ -27,6 +27,7 @@ struct RunOptions {
   std::optional<std::chrono::milliseconds> time_limit;
   std::uint64_t seed = 1;
   bool production = false;   // random cases of production shapes as well (generate/regimes.hpp)
+  bool widths = false;       // random cases of other row widths as well (generate/row_widths.hpp)
   std::optional<Arch> arch;  // random cases of this one only, for a device that is of no other
   const Backend* backend = nullptr;
   const Interposer* interposer = nullptr;

@@ -11,7 +11,7 @@ std::vector<Plant> sorted_plants() {
   for (const auto& group :
        {index_list_plants(), reuse_plants(), offset_plants(), head_plants(), dtype_plants(),
         planner_plants(), size_plants(), row_plants(), result_plants(), function_plants(),
-        sequence_plants(), fa_plants(), prefill_plants()})
+        sequence_plants(), width_plants(), fa_plants(), prefill_plants()})
     all.insert(all.end(), group.begin(), group.end());
   std::sort(all.begin(), all.end(), [](const Plant& a, const Plant& b) { return a.id < b.id; });
   return all;

@@ -56,8 +56,10 @@ class ScaleFromLatent final : public Interposer {
   void on_tensors(const Case& c, DecodeTensors& tensors) const override {
     if (c.dtype.kv != Dtype::fp8) return;
     const Fp8Variant variant = fp8_variant(c.arch);
+    const auto key = static_cast<std::size_t>(c.widths().key().count());
+    const auto latent = static_cast<std::size_t>(c.widths().latent().count());
     for (std::size_t i = 0; i < tensors.cache.bytes.size(); ++i) {
-      if (i % kKeyDim < kLatentDim) continue;
+      if (i % key < latent) continue;
       const float value = fp8_to_float(static_cast<std::uint8_t>(tensors.cache.bytes[i]), variant);
       if (!std::isnan(value))
         tensors.cache.bytes[i] = std::byte{fp8_from_float(value * 4096, variant)};

@@ -27,6 +27,7 @@ std::span<const Plant> row_plants();         // rows and keys as the kernel trea
 std::span<const Plant> result_plants();      // partial results, merge and LSE
 std::span<const Plant> function_plants();    // classification, negotiation, expansion
 std::span<const Plant> sequence_plants();    // between the steps of a sequence
+std::span<const Plant> width_plants();       // latent, rope and value widths of a row
 std::span<const Plant> fa_plants();          // the AITER FA backend
 std::span<const Plant> prefill_plants();     // capability, plan, chunks and merges of a prefill
 

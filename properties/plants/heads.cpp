@@ -31,6 +31,7 @@ class UnpadByPrefix final : public Interposer {
     const HeadPadding& padding = md.shape.heads;
     if (padding.kind != PadKind::repeat) return;
     const std::int64_t heads = padding.model.count();
+    const auto dims = md.shape.widths.value().count();
     const std::vector<std::uint16_t> out = result.out;
     const std::vector<float> lse = result.lse;
     for (std::int64_t row = 0; row < md.rows().count(); ++row)
@@ -38,8 +39,8 @@ class UnpadByPrefix final : public Interposer {
         const std::size_t from = at(row, padding.source(h), heads);
         const std::size_t to = at(row, h, heads);
         result.lse[to] = lse[from];
-        std::copy_n(out.begin() + static_cast<std::ptrdiff_t>(from * kValueDim), kValueDim,
-                    result.out.begin() + static_cast<std::ptrdiff_t>(to * kValueDim));
+        std::copy_n(out.begin() + static_cast<std::ptrdiff_t>(from) * dims, dims,
+                    result.out.begin() + static_cast<std::ptrdiff_t>(to) * dims);
       }
   }
 };
@@ -78,10 +79,11 @@ class BrokenFoldedReduce final : public Interposer {
                  DecodeResult& result) const override {
     if (md.shape.fold_ratio() == 1) return;
     const std::int64_t heads = md.shape.heads.model.count();
+    const std::int64_t dims = md.shape.widths.value().count();
     for (std::int64_t row = 0; row < md.rows().count(); ++row)
       for (std::int64_t h = md.shape.row_heads().count(); h < heads; ++h)
-        std::copy_n(result.out.begin() + row * heads * kValueDim, kValueDim,
-                    result.out.begin() + (row * heads + h) * kValueDim);
+        std::copy_n(result.out.begin() + row * heads * dims, dims,
+                    result.out.begin() + (row * heads + h) * dims);
   }
 };
 

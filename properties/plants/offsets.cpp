@@ -14,7 +14,7 @@ void readdress(const DecodeMetadata& md, DecodeBuffers& buffers, Kernel kernel) 
 }
 
 std::int64_t page_bytes(const DecodeMetadata& md) {
-  return md.shape.page_size * kKeyDim * element_bytes(md.shape.dtype.kv);
+  return md.shape.page_size * md.shape.widths.key_bytes(md.shape.dtype.kv);
 }
 
 template <int Bits>

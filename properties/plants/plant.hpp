@@ -19,6 +19,7 @@ struct Plant {
   std::string_view case_line;  // the smallest case known to show it
   std::unique_ptr<Interposer> (*make)();
   bool imitated = false;  // edits what a launch returned, because no hook reaches the mechanism
+  bool widths = false;    // shows in rows of other widths than 512 + 64 alone
 };
 
 std::span<const Plant> all_plants();

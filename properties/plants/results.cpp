@@ -15,16 +15,21 @@ std::uint16_t times(std::uint16_t bits, float factor) {
   return bf16_from_float(bf16_to_float(bits) * factor, Bf16Rounding::nearest_even);
 }
 
-void scale_rows(DecodeResult& result, std::int64_t heads, std::int64_t begin, std::int64_t end,
-                float factor) {
-  for (std::int64_t i = begin * heads * kValueDim; i < end * heads * kValueDim; ++i)
+// Elements of the output of a query row.
+std::int64_t row_elements(const DecodeMetadata& md) {
+  return md.shape.heads.model.count() * md.shape.widths.value().count();
+}
+
+void scale_rows(DecodeResult& result, const DecodeMetadata& md, std::int64_t begin,
+                std::int64_t end, float factor) {
+  for (std::int64_t i = begin * row_elements(md); i < end * row_elements(md); ++i)
     result.out[static_cast<std::size_t>(i)] =
         times(result.out[static_cast<std::size_t>(i)], factor);
 }
 
-void poison_rows(DecodeResult& result, std::int64_t heads, RowRange rows) {
-  std::fill(result.out.begin() + rows.begin * heads * kValueDim,
-            result.out.begin() + rows.end * heads * kValueDim, kBf16Nan);
+void poison_rows(DecodeResult& result, const DecodeMetadata& md, RowRange rows) {
+  std::fill(result.out.begin() + rows.begin * row_elements(md),
+            result.out.begin() + rows.end * row_elements(md), kBf16Nan);
 }
 
 class BinaryLog final : public Interposer {
@@ -49,7 +54,7 @@ class WeightyEmptySplit final : public Interposer {
     for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
       const std::int64_t tiles = ceil_div(md.kv_lens[r], md.shape.split_granularity);
       if (tiles > 0 && tiles < md.shape.kv_splits)
-        scale_rows(result, md.shape.heads.model.count(), md.qo_indptr[r], md.qo_indptr[r + 1],
+        scale_rows(result, md, md.qo_indptr[r], md.qo_indptr[r + 1],
                    static_cast<float>(tiles) / static_cast<float>(md.shape.kv_splits));
     }
   }
@@ -59,8 +64,7 @@ class ZeroByZero final : public Interposer {
   void on_result(const ExecutionOptions&, const DecodeMetadata& md,
                  DecodeResult& result) const override {
     if (md.shape.route != Route::split) return;
-    for (const RowRange& rows : md.keyless_rows)
-      poison_rows(result, md.shape.heads.model.count(), rows);
+    for (const RowRange& rows : md.keyless_rows) poison_rows(result, md, rows);
   }
 };
 
@@ -70,8 +74,7 @@ class FoldedShortContext final : public Interposer {
     if (md.shape.fold_ratio() == 1) return;
     for (std::size_t r = 0; r < md.kv_lens.size(); ++r) {
       const RowRange rows{md.qo_indptr[r], md.qo_indptr[r + 1]};
-      if (md.kv_lens[r] <= 2 * (rows.end - rows.begin))
-        poison_rows(result, md.shape.heads.model.count(), rows);
+      if (md.kv_lens[r] <= 2 * (rows.end - rows.begin)) poison_rows(result, md, rows);
     }
   }
 };
@@ -97,8 +100,7 @@ class CompoundingSteal final : public Interposer {
   void on_result(const ExecutionOptions&, const DecodeMetadata& md,
                  DecodeResult& result) const override {
     if (!md.plan || md.requests().count() <= md.shape.plan.slots.count()) return;
-    scale_rows(result, md.shape.heads.model.count(), md.shape.plan.slots.count(), md.rows().count(),
-               1.0625F);
+    scale_rows(result, md, md.shape.plan.slots.count(), md.rows().count(), 1.0625F);
   }
 };
 
@@ -106,12 +108,11 @@ class CompoundingSteal final : public Interposer {
 class ZeroTimesNan final : public Interposer {
   void on_result(const ExecutionOptions&, const DecodeMetadata& md,
                  DecodeResult& result) const override {
-    const std::int64_t heads = md.shape.heads.model.count();
     for (std::size_t r = 0; r + 1 < md.qo_indptr.size(); ++r) {
       const RowRange rows{md.qo_indptr[r], md.qo_indptr[r + 1]};
       if (rows.end <= rows.begin) continue;
-      const auto last = static_cast<std::size_t>((rows.end - 1) * heads * kValueDim);
-      if (std::isnan(bf16_to_float(result.out[last]))) poison_rows(result, heads, rows);
+      const auto last = static_cast<std::size_t>((rows.end - 1) * row_elements(md));
+      if (std::isnan(bf16_to_float(result.out[last]))) poison_rows(result, md, rows);
     }
   }
 };

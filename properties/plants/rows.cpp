@@ -12,14 +12,13 @@ namespace {
 class RowsOfZero final : public Interposer {
   void on_result(const ExecutionOptions&, const DecodeMetadata& md,
                  DecodeResult& result) const override {
-    const std::int64_t width = md.shape.heads.model.count();
+    const std::int64_t width = md.shape.heads.model.count() * md.shape.widths.value().count();
     for (std::size_t r = 0; r + 1 < md.qo_indptr.size(); ++r) {
       const std::int64_t first = md.qo_indptr[r];
       const std::int64_t q = md.qo_indptr[r + 1] - first;
       if (is_power_of_two(q)) continue;
       for (std::int64_t row = first + 1; row < first + q; ++row)
-        std::copy_n(result.out.begin() + first * width * kValueDim, width * kValueDim,
-                    result.out.begin() + row * width * kValueDim);
+        std::copy_n(result.out.begin() + first * width, width, result.out.begin() + row * width);
     }
   }
 };
@@ -68,7 +67,7 @@ class PaddingInSlotZero final : public Interposer {
 class PaddedLayout final : public Interposer {
   void on_result(const ExecutionOptions&, const DecodeMetadata& md,
                  DecodeResult& result) const override {
-    const std::int64_t width = md.shape.heads.model.count() * kValueDim;
+    const std::int64_t width = md.shape.heads.model.count() * md.shape.widths.value().count();
     const std::vector<std::uint16_t> packed = result.out;
     for (std::size_t r = 0; r + 1 < md.qo_indptr.size(); ++r)
       for (std::int64_t row = md.qo_indptr[r]; row < md.qo_indptr[r + 1]; ++row) {

@@ -70,7 +70,7 @@ class CutAtTheEnd final : public Interposer {
         std::copy_backward(begin, begin + request * width - lead, begin + request * width);
       }
     };
-    shift(result.out, kValueDim);
+    shift(result.out, shape.widths.value().count());
     shift(result.lse, 1);
   }
 };

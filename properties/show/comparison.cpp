@@ -16,7 +16,6 @@ namespace {
 // Buffers may hold anything: more rows or heads than this are none, and products stay in int64.
 constexpr std::int64_t kMostRows = std::int64_t{1} << 36;
 constexpr std::int64_t kMostHeads = 4096;
-constexpr std::int64_t kPartialBytes = (kValueDim + 1) * 4;  // of a row and a head, LSE included
 
 // Request, first and last row of it, first and last key of it.
 using Piece = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
@@ -66,8 +65,8 @@ PlanCost cost_of(const ComparedPlan& p, const Comparison& c, std::int64_t block_
     out.partial_rows +=
         std::max<std::int64_t>(0, t.row_end - t.row_begin) * std::ssize(t.partial_rows);
   out.partial_rows = std::min(out.partial_rows, kMostRows);
-  out.traffic =
-      2 * out.partial_rows * std::clamp<std::int64_t>(p.heads, 1, kMostHeads) * kPartialBytes;
+  out.traffic = 2 * out.partial_rows * std::clamp<std::int64_t>(p.heads, 1, kMostHeads) *
+                (p.value.count() + 1) * 4;  // the LSE included
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/row_widths.hpp"
 #include "properties/show/drawn_plan.hpp"
 
 namespace mla::show {
@@ -21,6 +22,7 @@ inline constexpr const char* kDiffersRule = "differs";
 struct ComparedPlan {
   DrawnPlan plan;
   std::int64_t heads = 16;  // of a kernel row
+  ValueDims value = kBuiltIn.value();
 };
 
 struct PlanCost {

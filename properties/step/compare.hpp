@@ -33,7 +33,7 @@ struct ComparedRows {
   const cpu::ReferenceResult& reference;
   std::span<const RequestSpec> requests;  // names the rows: the batch with its padding
   std::int64_t heads = 16;
-  std::int64_t dims = kValueDim;
+  std::int64_t dims = 0;
   std::function<std::vector<std::string>(std::int64_t row, std::int64_t head)> blame = {};
   std::function<std::string(std::int64_t row)> run = {};  // the run of an FA step that has the row
 };

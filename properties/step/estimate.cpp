@@ -59,13 +59,14 @@ double listed_pages(const Case& c, const Totals& t) {
 
 // The cache, Q and results of a step of each kind, as properties/ and the backends allocate them.
 Estimate of_step(const Case& c, const Totals& t) {
-  constexpr double kDims = kValueDim;
+  const RowWidths widths = c.widths();
+  const auto dims = static_cast<double>(widths.value().count());
   Estimate e;
   const auto heads = static_cast<double>(c.heads);
   const auto block = static_cast<double>(c.block_size);
   const double blocks = t.requests * (t.longest / block + 1);
   e.lists = 8 * (blocks + listed_pages(c, t));
-  e.work = t.triples * static_cast<double>(kKeyDim + kValueDim);
+  e.work = t.triples * (static_cast<double>(widths.key().count()) + dims);
   if (c.kind() == StepKind::prefill) {
     e.cache = (t.slots + block) * heads * 640;  // 192 + 128 elements of bf16
     e.query = t.rows * heads * 1024;            // Q and the new keys and values
@@ -86,13 +87,13 @@ Estimate of_step(const Case& c, const Totals& t) {
   }
   e.lists += 8 * static_cast<double>(c.decode().spare.entries);
   const auto kernel_heads = static_cast<double>(round_up(c.heads, 16));
-  e.cache = (t.slots + block) * static_cast<double>(kKeyDim * element_bytes(c.dtype.kv));
-  e.query = t.rows * heads * static_cast<double>(kKeyDim * element_bytes(c.dtype.q));
+  e.cache = (t.slots + block) * static_cast<double>(widths.key_bytes(c.dtype.kv));
+  e.query = t.rows * heads * static_cast<double>(widths.key_bytes(c.dtype.q));
   // A unit writes partial rows for a piece at an end of its share, of up to 128 packed rows.
   const double partial_rows =
       static_cast<double>(c.compute_units) * std::min(128.0, t.most_rows * kernel_heads);
-  e.results = (3 * t.rows * kernel_heads + partial_rows) * kDims * sizeof(float);
-  e.reference = t.rows * heads * kDims * 2 * sizeof(double);
+  e.results = (3 * t.rows * kernel_heads + partial_rows) * dims * sizeof(float);
+  e.reference = t.rows * heads * dims * 2 * sizeof(double);
   return e;
 }
 

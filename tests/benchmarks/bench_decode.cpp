@@ -21,6 +21,7 @@
 #include "tests/benchmarks/expect.hpp"
 #include "tests/benchmarks/fma_peak.hpp"
 #include "tests/benchmarks/peak_memory.hpp"
+#include "tests/built_in_dims.hpp"
 
 namespace {
 

@@ -20,7 +20,7 @@ using cpu::ElementKind;
 
 namespace {
 
-constexpr std::size_t kKey = 576;
+constexpr std::size_t kKey = 576;  // room for a row
 constexpr std::size_t kValue = 512;
 
 struct Attended {
@@ -42,6 +42,8 @@ struct Job {
   std::vector<std::vector<std::byte>> q;
   std::vector<std::vector<std::byte>> keys;
   std::vector<std::int64_t> visible;
+  std::int64_t key_dims = kKey;
+  std::int64_t value_dims = kValue;
   float score_scale;  // weights stay far above 2^-126, so that no product with one is flushed
 
   Job(std::mt19937& random, std::size_t rows, std::size_t key_count, ElementKind of_q,
@@ -85,6 +87,8 @@ struct Job {
                  .row_count = static_cast<std::int64_t>(rows.size()),
                  .keys = at.data(),
                  .key_count = static_cast<std::int64_t>(at.size()),
+                 .key_dims = key_dims,
+                 .value_dims = value_dims,
                  .q_kind = q_kind,
                  .kv_kind = kv_kind,
                  .p_kind = fp8 ? kv_kind : ElementKind::bf16,
@@ -117,6 +121,19 @@ TEST_CASE("avx512-bf16: random rows have the bits of avx512", "[cpu]") {
     const auto [q, kv] = kKinds[static_cast<std::size_t>(i) % std::size(kKinds)];
     const Job job(random, 1 + random() % 128, 1 + random() % 200, q, kv);
     INFO("job " << i << ": " << job.q.size() << " rows, " << job.keys.size() << " keys");
+    CHECK((job.attend(*cpu::avx512_bf16_path()) == job.attend(*cpu::avx512_path())));
+  }
+}
+
+TEST_CASE("avx512-bf16: random rows of every key width have the bits of avx512", "[cpu]") {
+  if (lacks_it()) return;
+  std::mt19937 random(5);
+  for (std::int64_t dims = 1; dims <= static_cast<std::int64_t>(kKey); ++dims) {
+    const auto [q, kv] = kKinds[static_cast<std::size_t>(dims) % std::size(kKinds)];
+    Job job(random, 1 + random() % 40, 1 + random() % 70, q, kv);
+    job.key_dims = dims;
+    job.value_dims = 1 + static_cast<std::int64_t>(random()) % std::min<std::int64_t>(dims, kValue);
+    INFO(dims << " elements, " << job.value_dims << " of them the value");
     CHECK((job.attend(*cpu::avx512_bf16_path()) == job.attend(*cpu::avx512_path())));
   }
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/numeric/bf16.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
 #include "tests/cpu_backend/harness.hpp"
 

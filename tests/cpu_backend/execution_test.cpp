@@ -7,6 +7,7 @@
 
 #include "core/engine/row_map.hpp"
 #include "core/numeric/bf16.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
 #include "tests/cpu_backend/harness.hpp"
 

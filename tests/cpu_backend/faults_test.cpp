@@ -10,6 +10,7 @@
 #include "cpu_backend/decode/executor.hpp"
 #include "cpu_backend/decode/reduce.hpp"
 #include "cpu_backend/decode/work_list.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
 #include "tests/cpu_backend/harness.hpp"
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;

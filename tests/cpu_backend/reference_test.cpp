@@ -9,6 +9,7 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
 #include "tests/cpu_backend/harness.hpp"
 
@@ -38,20 +39,21 @@ Naive naive(const Step& step, std::int64_t request, std::int64_t i, std::int64_t
   for (std::int64_t r = 0; r < request; ++r)
     row += step.batch.requests[static_cast<std::size_t>(r)].qo_len;
   const auto [q_len, n] = step.batch.requests[static_cast<std::size_t>(request)];
-  const std::byte* q = t.q.data() + (row * c.heads + head) * kKeyDim * element_bytes(c.dtype.q);
+  const RowWidths w = c.widths();
+  const std::byte* q = t.q.data() + (row * c.heads + head) * w.key_bytes(c.dtype.q);
   const auto key = [&](std::int64_t j) {
     return t.cache.bytes.data() +
            (step.batch.slot(request, j) - t.cache.first_slot) * t.cache.row_bytes();
   };
-  Naive result{std::vector<double>(kValueDim), 0};
+  Naive result{std::vector<double>(static_cast<std::size_t>(w.value().count())), 0};
   double sum = 0;
   for (std::int64_t j = 0; j < (c.causal ? n - q_len + 1 + i : n); ++j) {
     double s = 0;
-    for (std::int64_t d = 0; d < kKeyDim; ++d)
+    for (std::int64_t d = 0; d < w.key().count(); ++d)
       s += element(q, d, c.dtype.q, c.arch) * element(key(j), d, c.dtype.kv, c.arch);
     const double e = std::exp(s * t.softmax_scale * t.q_scale * t.kv_scale);
     sum += e;
-    for (std::int64_t d = 0; d < kValueDim; ++d)
+    for (std::int64_t d = 0; d < w.value().count(); ++d)
       result.out[static_cast<std::size_t>(d)] += e * element(key(j), d, c.dtype.kv, c.arch);
   }
   for (double& x : result.out) x *= t.kv_scale / sum;
@@ -93,7 +95,10 @@ TEST_CASE("reference: equals attention written out as the formula", "[cpu][refer
        {"mla1:1q1s1;heads=3;arch=gfx942", "mla1:1q2s37_1q2s130;heads=5;arch=gfx950;causal=1",
         "mla1:2q3s41;heads=17;arch=gfx950;dtype=fp8/fp8;scale=0.5/3",
         "mla1:1q3s1025_1q2s2100;heads=16",  // keys of several blocks
-        "mla1:1q4s19;heads=16;arch=gfx950;dtype=bf16/bf16;causal=0;block=16"}) {
+        "mla1:1q4s19;heads=16;arch=gfx950;dtype=bf16/bf16;causal=0;block=16",
+        "mla1:1q2s37_1q2s130;heads=5;rope=0", "mla1:2q3s41;heads=3;dtype=fp8/fp8;latent=256",
+        "mla1:1q2s70;heads=16;latent=448;value=512", "mla1:1q2s70;heads=16;latent=448",
+        "mla1:1q2s1025;heads=4;latent=1;rope=0", "mla1:1q1s9;heads=4;latent=11;rope=6;value=13"}) {
     const auto step = make_step(line);
     const cpu::ReferenceResult reference = step->reference();
     std::int64_t row = 0;
@@ -106,7 +111,8 @@ TEST_CASE("reference: equals attention written out as the formula", "[cpu][refer
           CHECK(reference.lse[at] == Approx(exact.lse).epsilon(1e-12));
           double worst = 0;
           for (std::size_t d = 0; d < exact.out.size(); ++d)
-            worst = std::max(worst, std::fabs(reference.out[at * kValueDim + d] - exact.out[d]));
+            worst =
+                std::max(worst, std::fabs(reference.out[at * reference.dims() + d] - exact.out[d]));
           CHECK(worst < 1e-11);
         }
   }

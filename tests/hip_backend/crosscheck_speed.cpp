@@ -11,6 +11,7 @@
 #include "core/engine/step_hooks.hpp"
 #include "hip_backend/decode/decode_run.hpp"
 #include "hip_backend/device/resources.hpp"
+#include "tests/built_in_dims.hpp"
 
 namespace mla::hip::test {
 namespace {

@@ -8,6 +8,7 @@
 #include "core/numeric/bf16.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/step/decode/stage_compare.hpp"
+#include "tests/built_in_dims.hpp"
 
 namespace mla::hip::test {
 namespace {

@@ -8,6 +8,7 @@
 #include "core/shape/resolved_shape.hpp"
 #include "properties/generate/cases.hpp"
 #include "properties/generate/cost.hpp"
+#include "properties/generate/row_widths.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;
@@ -35,6 +36,38 @@ TEST_CASE("random cases: every line reads back to its case", "[judge]") {
     REQUIRE(parsed.ok());
     REQUIRE(*parsed == c);
   });
+}
+
+TEST_CASE(
+    "random widths: half of the decode cases have possible other ones, the rest of a case stays",
+    "[judge]") {
+  std::map<std::string, int> seen;
+  int decode = 0;
+  for (std::int64_t i = 0; i < 8000; ++i) {
+    const Case before = random_case(7, static_cast<int>(i % 101));
+    Case c = before;
+    draw_widths(c, 7, i);
+    INFO(format_case(c));
+    const auto parsed = parse_case(format_case(c));
+    REQUIRE(parsed.ok());
+    REQUIRE(*parsed == c);
+    if (c.kind() != StepKind::decode) {
+      REQUIRE(c == before);
+      continue;
+    }
+    ++decode;
+    REQUIRE(impossible(c.widths()).empty());
+    ++seen[text_of(c.widths())];
+    c.decode().latent = before.decode().latent;
+    c.decode().rope = before.decode().rope;
+    c.decode().value = before.decode().value;
+    REQUIRE(c == before);
+  }
+  for (const char* of_a_model : {"512 + 0", "448 + 64", "448 + 64 with values of 512", "256 + 64"})
+    CHECK(seen[of_a_model] > 200);
+  CHECK(seen["512 + 64"] > decode * 2 / 5);
+  CHECK(seen["512 + 64"] < decode * 3 / 5);
+  CHECK(seen.size() > 100);
 }
 
 TEST_CASE("random cases: keys are none or at least as many as rows, blocks hold whole pages",

@@ -13,6 +13,7 @@
 #include "properties/step/fa/run.hpp"
 #include "properties/step/prefill/compare.hpp"
 #include "properties/step/prefill/run.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
 #include "tests/fa_steps.hpp"
 #include "tests/properties/judge_support.hpp"

@@ -14,6 +14,7 @@
 #include "cpu_backend/decode/stage_bounds.hpp"
 #include "properties/generate/tensors.hpp"
 #include "properties/step/decode/stage_compare.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;

@@ -8,8 +8,10 @@
 
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
+#include "core/say.hpp"
 #include "properties/generate/elements.hpp"
 #include "properties/generate/tensors.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;
@@ -75,6 +77,54 @@ TEST_CASE("tensors: slots that no request owns hold NaN, owned ones never do", "
       for (const std::int64_t d : {0, 300, 575})
         CHECK(std::isnan(drawn.element(slot, d)) == !owned.contains(slot));
   }
+}
+
+TEST_CASE("tensors: a row of other widths is the first elements of one of 512 + 64", "[judge]") {
+  for (const char* dtypes : {"bf16/bf16", "bf16/fp8", "fp8/fp8"})
+    for (const char* widths : {"rope=0", "latent=448;value=512", "latent=7;rope=2"}) {
+      INFO(dtypes << " " << widths);
+      const std::string line = say("mla1:2q2s9;heads=3;scale=2/0.5;arch=gfx950;dtype=", dtypes);
+      const Case wide = *parse_case(line);
+      const Case narrow = *parse_case(line + ";" + widths);
+      const DecodeTensors whole = make_tensors(wide, *make_batch(wide));
+      const DecodeTensors cut = make_tensors(narrow, *make_batch(narrow));
+      CHECK(cut.cache.widths == narrow.widths());
+      const auto same = [&](const std::vector<std::byte>& a, const std::vector<std::byte>& b,
+                            Dtype dtype) {
+        const auto from = static_cast<std::size_t>(kBuiltIn.key_bytes(dtype));
+        const auto to = static_cast<std::size_t>(narrow.widths().key_bytes(dtype));
+        REQUIRE(a.size() / from == b.size() / to);
+        REQUIRE(b.size() % to == 0);
+        for (std::size_t row = 0; row < b.size() / to; ++row)
+          if (!std::equal(&b[row * to], &b[row * to] + to, &a[row * from])) return false;
+        return true;
+      };
+      CHECK(same(whole.q, cut.q, narrow.dtype.q));
+      CHECK(same(whole.cache.bytes, cut.cache.bytes, narrow.dtype.kv));
+    }
+}
+
+TEST_CASE("tensors: a narrow one-hot row has one element, too", "[judge]") {
+  const Case c = *parse_case("mla1:1q1s40;heads=2;latent=7;rope=2;data=onehot.3");
+  const DecodeTensors t = make_tensors(c, *make_batch(c));
+  for (std::size_t row = 0; row < t.q.size() / 18; ++row) {
+    int ones = 0;
+    for (std::size_t d = 0; d < 9; ++d) ones += t.q[row * 18 + 2 * d + 1] != std::byte{0} ? 1 : 0;
+    CHECK(ones == 1);
+  }
+}
+
+TEST_CASE("tensors: the softmax scale is that of 128 + rope, or of a row that is all value",
+          "[judge]") {
+  const auto scale = [](const char* widths) {
+    const Case c = *parse_case(std::string("mla1:1q1s1;heads=1;") + widths);
+    return make_tensors(c, *make_batch(c)).softmax_scale;
+  };
+  CHECK(scale("latent=512") == kSoftmaxScale);
+  CHECK(scale("latent=256") == Approx(1 / std::sqrt(192.0)));
+  CHECK(scale("rope=0") == Approx(1 / std::sqrt(128.0)));
+  CHECK(scale("latent=448") == Approx(1 / std::sqrt(192.0)));
+  CHECK(scale("latent=448;value=512") == Approx(1 / std::sqrt(512.0)));
 }
 
 TEST_CASE("elements: `normal` has mean 0 and deviation 1, and scores are neither flat nor one-hot",

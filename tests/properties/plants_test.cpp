@@ -100,7 +100,7 @@ TEST_CASE("plants: the imitated ones, and no others, change what a launch return
     if (!subject.result()) continue;  // a shape without a kernel: the plant is in an earlier stage
     DecodeResult returned = kept.returned;
     returned.faults.push_back({"a fault", -1, -1});
-    const auto row = static_cast<std::size_t>(c.heads * kValueDim);
+    const auto row = static_cast<std::size_t>(c.heads * c.widths().value().count());
     returned.out[returned.out.size() - row] = 0x7FC1;  // a NaN in the last row
     DecodeResult edited = returned;
     plant.make()->on_result({.schedule_seed = 4, .threads = 2}, *subject.metadata(), edited);
@@ -119,6 +119,7 @@ TEST_CASE("plants: 5000 random cases find each, and it shrinks to two requests",
     options.properties = {prop::find_property(plant.property)};
     options.random_cases = 5000;
     options.seed = 3;
+    options.widths = plant.widths;
     options.backend = &backend();
     options.interposer = defect.get();
     const prop::RunReport report = prop::run_properties(options);

@@ -7,6 +7,7 @@
 
 #include "core/numeric/fp8.hpp"
 #include "core/say.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/properties/planned_step.hpp"
 
 using namespace mla;

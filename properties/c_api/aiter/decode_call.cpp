@@ -20,9 +20,10 @@ void set_outputs(const DecodeStep& step, cpu::Stage1Call& call) {
 }  // namespace
 
 cpu::Stage1Call call_of(const DecodeStep& step) {
-  const std::int64_t row_bytes = kKeyDim * element_bytes(step.kv_dtype);
+  const std::int64_t row_bytes = kBuiltIn.key_bytes(step.kv_dtype);
   cpu::Stage1Call call{.arch = step.machine.arch,
                        .dtype = {step.q_dtype, step.kv_dtype},
+                       .widths = kBuiltIn,
                        .q = step.q,
                        .q_rows = step.q_rows,
                        .heads = step.heads,

@@ -105,10 +105,10 @@ hip::aiter::DecodeQuery query_of(const DecodeStep& step) {
 }
 
 void set_operands(const DecodeStep& step, DeviceMemory& memory, DecodeKernargs& k) {
-  const std::int64_t q_row = step.heads * kKeyDim * element_bytes(step.q_dtype);
+  const std::int64_t q_row = step.heads * kBuiltIn.key_bytes(step.q_dtype);
   k.q = memory.list("Q", std::span(step.q, static_cast<std::size_t>(step.q_rows * q_row)));
   // Pages may lie apart: the last one ends where its tokens end.
-  const std::int64_t page = step.page_size * kKeyDim * element_bytes(step.kv_dtype);
+  const std::int64_t page = step.page_size * kBuiltIn.key_bytes(step.kv_dtype);
   const std::int64_t cache = step.pages == 0 ? 0 : (step.pages - 1) * step.page_bytes + page;
   k.kv = memory.list("KV", std::span(step.kv, static_cast<std::size_t>(cache)));
   k.q_stride = static_cast<std::uint32_t>(q_row * step.max_qo_len);
@@ -131,12 +131,13 @@ void set_operands(const DecodeStep& step, DeviceMemory& memory, DecodeKernargs& 
 void set_outputs(const DecodeStep& step, DeviceMemory& memory, DecodeKernargs& k) {
   const std::int64_t partials = step.partial_rows * step.heads;
   const std::int64_t bytes = step.bf16_partials ? 2 : 4;
-  k.partial_out =
-      memory.output("splitData", writable(step.split_data, partials * kValueDim * bytes));
+  k.partial_out = memory.output(
+      "splitData", writable(step.split_data, partials * kBuiltIn.value().count() * bytes));
   k.partial_lse = memory.output("splitLse", writable(step.split_lse, partials));
   const std::int64_t rows = step.q_rows * step.heads;
   if (step.lse != nullptr) k.lse = memory.output("lse", writable(step.lse, rows));
-  if (step.persistent) k.out = memory.output("output", writable(step.output, rows * kValueDim));
+  if (step.persistent)
+    k.out = memory.output("output", writable(step.output, rows * kBuiltIn.value().count()));
 }
 
 void set_work(const DecodeStep& step, DeviceMemory& memory, DecodeKernargs& k) {
@@ -181,7 +182,7 @@ std::optional<Failure> launch(const DecodeStep& step, const Selection& selection
 }  // namespace
 
 Result<Selection> select_kernel(const DecodeStep& step) {
-  const std::int64_t q_row = step.heads * kKeyDim * element_bytes(step.q_dtype);
+  const std::int64_t q_row = step.heads * kBuiltIn.key_bytes(step.q_dtype);
   if (const MaybeError bad = hip::aiter::fits_kernarg(
           "the bytes of a request in 'Q', of max_seqlen_q times those of a row,", step.max_qo_len,
           q_row))

@@ -39,18 +39,23 @@ MaybeFailure scale(const char* name, const aiter_tensor_t* tensor, bool wanted, 
 MaybeFailure operands(const DecodeCall& call, DecodeStep& step) {
   if (auto bad = check_tensor(
           call.q,
-          {.name = "Q", .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP8}, .shape = {kAny, kAny, kKeyDim}}))
+          {.name = "Q", .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP8}, .shape = {kAny, kAny, kAny}}))
     return bad;
+  constexpr std::int64_t key = kBuiltIn.key().count();
+  if (call.q->shape[2] != key)
+    return unsupported(say("'Q' has rows of ", call.q->shape[2],
+                           " elements; AITER's MLA kernels have ", key, " built in (",
+                           text_of(kBuiltIn), ")"));
   if (call.kv != nullptr && (call.kv->dtype == MLA_DTYPE_U8 || call.kv->dtype == MLA_DTYPE_I8))
     return unsupported(
         "the cache 'KV' has elements of one byte (fp8 latents, scales and rope of a token "
         "together); mla-testbed has bf16 and fp8 caches here");
   if (auto bad = check_tensor(call.kv, {.name = "KV",
                                         .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP8},
-                                        .shape = {kAny, call.page_size, 1, kKeyDim},
+                                        .shape = {kAny, call.page_size, 1, key},
                                         .contiguous = false}))
     return bad;
-  if (call.kv->strides[3] != 1 || call.kv->strides[1] != kKeyDim)
+  if (call.kv->strides[3] != 1 || call.kv->strides[1] != key)
     return bad_tensor("KV", "tokens of 576 elements, one after the other in a page",
                       "other strides");
   // Nothing is added for a page alone, whatever stands there.
@@ -120,14 +125,15 @@ MaybeFailure works(const DecodeCall& call, DecodeStep& step) {
 
 MaybeFailure outputs(const DecodeCall& call, DecodeStep& step) {
   const std::int64_t heads = step.heads;
+  constexpr std::int64_t value = kBuiltIn.value().count();
   if (auto bad = check_tensor(
           call.output,
-          {.name = "output", .dtypes = {MLA_DTYPE_BF16}, .shape = {step.q_rows, heads, kValueDim}}))
+          {.name = "output", .dtypes = {MLA_DTYPE_BF16}, .shape = {step.q_rows, heads, value}}))
     return bad;
   step.output = static_cast<std::uint16_t*>(call.output->ptr);
   if (auto bad = check_tensor(call.split_data, {.name = "splitData",
                                                 .dtypes = {MLA_DTYPE_FP32, MLA_DTYPE_BF16},
-                                                .shape = {kAny, kAny, heads, kValueDim}}))
+                                                .shape = {kAny, kAny, heads, value}}))
     return bad;
   step.splits = call.split_data->shape[1];
   step.partial_rows = call.split_data->shape[0] * step.splits;

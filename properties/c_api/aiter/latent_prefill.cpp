@@ -55,7 +55,7 @@ MaybeFailure check_shape(const DecodeStep& step) {
 }
 
 MaybeFailure on_code_objects(const DecodeStep& step) {
-  const std::int64_t row = kKeyDim * element_bytes(Dtype::bf16);
+  const std::int64_t row = kBuiltIn.key_bytes(Dtype::bf16);
   if (step.pages > 1 && step.page_bytes != row)
     return unsupported("AITER's prefill without a plan is run on a dense cache here");
   const auto pairs = static_cast<std::size_t>(step.q_rows * step.heads);
@@ -73,7 +73,7 @@ MaybeFailure on_code_objects(const DecodeStep& step) {
     const auto out = hip::aiter::latent_prefill(device, *step.machine.installation, input);
     if (!out) return out.error();
     auto* const to = reinterpret_cast<std::uint16_t*>(step.split_data);
-    for (std::size_t i = 0; i < std::min(out->size(), pairs * kValueDim); ++i)
+    for (std::size_t i = 0; i < std::min(out->size(), pairs * kBuiltIn.value().count()); ++i)
       if ((*out)[i] != kPoisonBf16) to[i] = (*out)[i];
     return std::nullopt;
   });
@@ -87,13 +87,14 @@ MaybeFailure latent_prefill(DecodeCall call) {
   if (auto bad = check_tensor(call.qo_indptr,
                               {.name = "qo_indptr", .dtypes = {MLA_DTYPE_I32}, .shape = {kAny}}))
     return bad;
-  if (auto bad = check_tensor(call.split_data, {.name = "splitData",
-                                                .dtypes = {MLA_DTYPE_BF16},
-                                                .shape = {kAny, kAny, kAny, kValueDim}}))
+  if (auto bad =
+          check_tensor(call.split_data, {.name = "splitData",
+                                         .dtypes = {MLA_DTYPE_BF16},
+                                         .shape = {kAny, kAny, kAny, kBuiltIn.value().count()}}))
     return bad;
   if (auto bad = check_tensor(call.kv, {.name = "KV",
                                         .dtypes = {MLA_DTYPE_BF16, MLA_DTYPE_FP8},
-                                        .shape = {kAny, kAny, 1, kKeyDim},
+                                        .shape = {kAny, kAny, 1, kBuiltIn.key().count()},
                                         .contiguous = false}))
     return bad;
   std::vector<std::int32_t> splits(call.qo_indptr->numel);

@@ -45,15 +45,16 @@ Outcome decode_direct_rows(Subject& subject) {
          ++query, ++row)
       for (std::int64_t head = 0; head < heads; ++head) {
         const auto pair = static_cast<std::size_t>(row * heads + head);
+        const std::size_t dims = reference.dims();
         const std::int64_t kernel_row = map->place(query, head).kernel_row;
         if (!direct[static_cast<std::size_t>(kernel_row)] ||
             reference.lse_bound[pair] == cpu::kNotEvaluated)
           continue;
-        for (std::size_t i = pair * kValueDim; i < (pair + 1) * kValueDim; ++i) {
+        for (std::size_t i = pair * dims; i < (pair + 1) * dims; ++i) {
           const double got = bf16_to_float(result.out[i]);
           const double bound = reference.out_bound[i] - finer * std::fabs(reference.out[i]);
           if (!(std::fabs(got - reference.out[i]) <= bound))
-            return failed(say("row ", row, " head ", head, " dim ", i % kValueDim,
+            return failed(say("row ", row, " head ", head, " dim ", i % dims,
                               ", which a work writes itself, is ", got, ", the reference has ",
                               reference.out[i], " and allows ", bound));
         }

@@ -16,10 +16,10 @@ constexpr float kLoud = 64;  // finite in both fp8 variants
 // A key that head 0 of query row `row` cannot overlook: large, and of the sign of the query, so
 // that its score beats every other.
 void shout(DecodeTensors& t, const ResolvedShape& shape, std::int64_t slot, std::int64_t row) {
-  const std::int64_t q_bytes = shape.heads.model.count() * kKeyDim * element_bytes(shape.dtype.q);
+  const std::int64_t q_bytes = shape.heads.model.count() * shape.widths.key_bytes(shape.dtype.q);
   const std::byte* query = t.q.data() + row * q_bytes;
   std::byte* key = t.cache.bytes.data() + (slot - t.cache.first_slot) * t.cache.row_bytes();
-  for (std::int64_t d = 0; d < kKeyDim; ++d) {
+  for (std::int64_t d = 0; d < shape.widths.key().count(); ++d) {
     const bool negative = stored_element(query, d, shape.dtype.q, shape.fp8) < 0;
     store_element(key, d, negative ? -kLoud : kLoud, shape.dtype.kv, shape.fp8);
   }
@@ -27,7 +27,7 @@ void shout(DecodeTensors& t, const ResolvedShape& shape, std::int64_t slot, std:
 
 // A query in which every element is large.
 void shout(DecodeTensors& t, const ResolvedShape& shape, std::int64_t row, Random& random) {
-  const std::int64_t elements = shape.heads.model.count() * kKeyDim;
+  const std::int64_t elements = shape.heads.model.count() * shape.widths.key().count();
   std::byte* query = t.q.data() + row * elements * element_bytes(shape.dtype.q);
   for (std::int64_t d = 0; d < elements; ++d)
     store_element(query, d, random.below(2) == 0 ? -kLoud : kLoud, shape.dtype.q, shape.fp8);

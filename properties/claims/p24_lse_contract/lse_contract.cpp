@@ -85,7 +85,7 @@ Shards cut_in_shards(Subject& subject, std::int64_t request, Random& random) {
   s.spec.requests = s.batch.requests;
   s.spec.pad_requests = 0;
   s.spec.block_size = s.spec.page_size = 1;
-  const std::int64_t row_bytes = s.spec.heads * kKeyDim * element_bytes(s.spec.dtype.q);
+  const std::int64_t row_bytes = s.spec.heads * s.spec.widths().key_bytes(s.spec.dtype.q);
   const auto query = subject.tensors()->q.begin() + s.row * row_bytes;
   s.tensors.q.clear();
   for (std::int64_t i = 0; i <= s.count; ++i)
@@ -96,11 +96,11 @@ Shards cut_in_shards(Subject& subject, std::int64_t request, Random& random) {
 double score(const Shards& s, std::int64_t head) {
   const DecodeTensors& t = s.tensors;
   const Fp8Variant variant = fp8_variant(s.spec.arch);
-  const std::byte* q = t.q.data() + head * kKeyDim * element_bytes(s.spec.dtype.q);
+  const std::byte* q = t.q.data() + head * s.spec.widths().key_bytes(s.spec.dtype.q);
   const std::byte* k =
       t.cache.bytes.data() + (s.first_slot - t.cache.first_slot) * t.cache.row_bytes();
   double sum = 0;
-  for (std::int64_t d = 0; d < kKeyDim; ++d)
+  for (std::int64_t d = 0; d < s.spec.widths().key().count(); ++d)
     sum += double{stored_element(q, d, s.spec.dtype.q, variant)} *
            stored_element(k, d, s.spec.dtype.kv, variant);
   return sum * double{t.softmax_scale} * double{t.q_scale} * double{t.kv_scale};
@@ -155,11 +155,12 @@ std::optional<std::string> check_head(const Shards& s, const Parts& parts,
   if (!(std::fabs(m.lse - full) <= m.lse_bound + bounds.lse_bound[at]))
     return say(where, s.count, " shards have the LSE ", number_text(m.lse), " together, all keys ",
                number_text(full));
-  for (std::size_t d = 0; d < kValueDim; ++d) {
+  const std::size_t dims = bounds.dims();
+  for (std::size_t d = 0; d < dims; ++d) {
     double value = 0;
-    double bound = bounds.out_bound[at * kValueDim + d];
+    double bound = bounds.out_bound[at * dims + d];
     for (std::int64_t k = 0; k < s.count; ++k) {
-      const std::size_t i = parts.at(k, head) * kValueDim + d;
+      const std::size_t i = parts.at(k, head) * dims + d;
       const double part = bf16_to_float(parts.result.out[i]);
       const double weight = m.weights[static_cast<std::size_t>(k)];
       if (weight == 0) continue;
@@ -167,7 +168,7 @@ std::optional<std::string> check_head(const Shards& s, const Parts& parts,
       // A weight is off by a factor of at most e^(2 lse_bound).
       bound += weight * (parts.bounds.out_bound[i] + std::expm1(2 * m.lse_bound) * std::fabs(part));
     }
-    const double got = bf16_to_float(whole.out[at * kValueDim + d]);
+    const double got = bf16_to_float(whole.out[at * dims + d]);
     if (!(std::fabs(value - got) <= bound))
       return say(where, "dim ", d, " of ", s.count, " shards merged is ", number_text(value),
                  ", over all keys ", number_text(got));

@@ -54,8 +54,9 @@ std::optional<std::string> check_scale(const char* tensor, Dtype dtype, float sc
   return say("the ", name(dtype), " ", tensor, " carries the scale ", scale);
 }
 
-std::optional<std::string> check_result(const DecodeResult& result, std::int64_t pairs) {
-  if (static_cast<std::int64_t>(result.out.size()) == pairs * kValueDim &&
+std::optional<std::string> check_result(const DecodeResult& result, std::int64_t pairs,
+                                        ValueDims values) {
+  if (static_cast<std::int64_t>(result.out.size()) == pairs * values.count() &&
       static_cast<std::int64_t>(result.lse.size()) == pairs)
     return std::nullopt;
   return say(pairs, " (row, head) pairs got ", result.out.size(), " elements of out and ",
@@ -78,12 +79,13 @@ class Checking final : public ForwardingBackend {
 std::optional<std::string> check_other_tensors(Subject& subject) {
   constexpr std::int64_t kMostCopied = 1 << 20;  // bytes of Q
   const DecodeMetadata& md = *subject.metadata();
-  const std::int64_t row = subject.spec().heads * kKeyDim * element_bytes(md.shape.dtype.q);
+  const std::int64_t row = subject.spec().heads * md.shape.widths.key_bytes(md.shape.dtype.q);
   const std::int64_t bytes = subject.batch()->rows().count() * row;
   if (bytes > kMostCopied) return std::nullopt;
   DecodeTensors own;
   own.q.resize(static_cast<std::size_t>(bytes));
   own.cache.dtype = md.shape.dtype.kv;
+  own.cache.widths = md.shape.widths;
   const auto run = [&](const DecodeTensors& tensors) {
     return run_decode(Checking(subject.backend()), {md, tensors}, {}, StepHooks::none());
   };
@@ -128,7 +130,8 @@ Outcome decode_abi_contract(Subject& subject) {
   const auto& result = subject.result();
   if (!result) return failed("a complete launch is not taken: " + result.error().message);
   const std::int64_t pairs = subject.batch()->rows().count() * subject.spec().heads;
-  if (const auto why = check_result(*result, pairs)) return failed(*why);
+  if (const auto why = check_result(*result, pairs, subject.shape()->widths.value()))
+    return failed(*why);
   if (const auto why = check_other_tensors(subject)) return failed(*why);
   return md.plan ? decode_unsound_plans(subject) : passed();
 }

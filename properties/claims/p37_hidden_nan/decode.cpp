@@ -53,8 +53,8 @@ Outcome decode_hidden_nan(Subject& subject) {
   DecodeTensors tensors = *subject.tensors();
   std::byte* const key = tensors.cache.bytes.data() +
                          (target.slot - tensors.cache.first_slot) * tensors.cache.row_bytes();
-  const std::int64_t first = poison.whole_key ? 0 : random.below(kValueDim);
-  const std::int64_t last = poison.whole_key ? kKeyDim : first + 1;
+  const std::int64_t first = poison.whole_key ? 0 : random.below(c.widths().value().count());
+  const std::int64_t last = poison.whole_key ? c.widths().key().count() : first + 1;
   for (std::int64_t d = first; d < last; ++d) put(poison, key, d, c.dtype.kv, subject.shape()->fp8);
   // Values are cleaned in the order of some schedule: P31 sees finite ones only.
   const auto again = run_decode(

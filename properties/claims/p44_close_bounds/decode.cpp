@@ -57,9 +57,11 @@ RowKeys decode_keys(const Case& c, const Batch& batch, const DecodeTensors& t, s
                     const RequestAt& at) {
   const Fp8Variant fp8 = fp8_variant(c.arch);
   const auto& [q, n] = batch.requests[static_cast<std::size_t>(at.request)];
-  RowKeys keys{.last = c.causal ? n - q + at.row + 1 : n, .all = n, .value_dims = kValueDim};
-  const std::byte* query = t.q.data() + pair * kKeyDim * element_bytes(c.dtype.q);
-  for (std::int64_t d = 0; d < kKeyDim; ++d)
+  const RowWidths widths = c.widths();
+  RowKeys keys{
+      .last = c.causal ? n - q + at.row + 1 : n, .all = n, .value_dims = widths.value().count()};
+  const std::byte* query = t.q.data() + pair * widths.key_bytes(c.dtype.q);
+  for (std::int64_t d = 0; d < widths.key().count(); ++d)
     keys.q.push_back(stored_element(query, d, c.dtype.q, fp8));
   keys.load = [&, fp8, at](std::int64_t j, std::span<double> key, std::span<double> value) {
     const std::int64_t slot = batch.slot(at.request, j) - t.cache.first_slot;

@@ -77,6 +77,7 @@ std::optional<std::string> first_other(const DecodeMetadata& md, const DecodeRes
                                        RowRange kernel_rows, Holds holds) {
   const auto map = RowMap::make(md);
   const std::int64_t heads = md.shape.heads.model.count();
+  const auto dims = static_cast<std::size_t>(md.shape.widths.value().count());
   std::int64_t row = 0;  // of the result, which has no leading rows
   for (std::int64_t r = 0; map && r < md.requests().count(); ++r) {
     const std::int64_t end = md.qo_indptr[static_cast<std::size_t>(r) + 1];
@@ -86,7 +87,7 @@ std::optional<std::string> first_other(const DecodeMetadata& md, const DecodeRes
         const std::int64_t at = map->place(query, h).kernel_row;
         if (at < kernel_rows.begin || at >= kernel_rows.end) continue;
         const auto pair = static_cast<std::size_t>(row * heads + h);
-        const auto out = std::span(result.out).subspan(pair * kValueDim, kValueDim);
+        const auto out = std::span(result.out).subspan(pair * dims, dims);
         if (!holds(HeadResult{out, result.lse[pair]}))
           return say("row ", row, " head ", h, ": LSE ", result.lse[pair], ", first element ",
                      bf16_to_float(out[0]));

@@ -54,12 +54,13 @@ std::optional<std::string> beyond_bounds(const DecodeResult& a, const DecodeResu
   const auto at = [&](std::int64_t row, std::int64_t head) {
     return static_cast<std::size_t>(row * heads + head);
   };
+  const std::size_t dims = reference.dims();
   for (std::int64_t h = 0; h < heads; ++h) {
     const std::string where = say("row ", pair.a, ", head ", h);
-    for (std::size_t d = 0; d < kValueDim; ++d) {
-      const double bound = reference.out_bound[at(pair.a, h) * kValueDim + d];
-      const double x = bf16_to_float(a.out[at(pair.a, h) * kValueDim + d]);
-      const double y = bf16_to_float(b.out[at(pair.b, h) * kValueDim + d]);
+    for (std::size_t d = 0; d < dims; ++d) {
+      const double bound = reference.out_bound[at(pair.a, h) * dims + d];
+      const double x = bf16_to_float(a.out[at(pair.a, h) * dims + d]);
+      const double y = bf16_to_float(b.out[at(pair.b, h) * dims + d]);
       if (!within(x, y, bound)) return say(where, ", dim ", d, apart(x, y, bound));
     }
     const double bound = reference.lse_bound[at(pair.a, h)];

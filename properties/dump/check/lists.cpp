@@ -87,7 +87,7 @@ std::string impossible_id(const plan::PlanInput& in, const Cache& cache, std::in
   if (page < 0) return "which is negative";
   if (cache.pages)
     return page < *cache.pages ? "" : say("and the cache has ", *cache.pages, " pages");
-  const std::int64_t token = kKeyDim * element_bytes(in.key.dtype.kv);
+  const std::int64_t token = cache.widths.key_bytes(in.key.dtype.kv);
   const std::int64_t before = kMostBytes / token / std::max<std::int64_t>(in.page_size, 1);
   return page < before ? "" : "which lies more than 288 GiB into the cache: no GPU has that memory";
 }

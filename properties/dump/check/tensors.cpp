@@ -38,9 +38,11 @@ ListFindings check_tensors(const DecodeDump& dump) {
   const std::int64_t heads =
       (launch != nullptr ? launch->heads.value_or(planned) : planned).count();
   const std::int64_t wanted = in.qo_indptr.back();
+  const RowWidths& widths = dump.planned.cache.widths;
   ListFindings out;
   for (const auto& [key, last] :
-       {std::pair("q", kKeyDim), std::pair("out", kValueDim), std::pair("lse", std::int64_t{1})}) {
+       {std::pair("q", widths.key().count()), std::pair("out", widths.value().count()),
+        std::pair("lse", std::int64_t{1})}) {
     const auto found = dump.tensors.find(key);
     if (found == dump.tensors.end()) continue;
     const auto rows = rows_of(found->second, heads, last);

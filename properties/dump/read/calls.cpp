@@ -23,8 +23,9 @@ constexpr std::string_view kOtherKeys[] = {
     "name", "format", "note", "decisions", "predicted", "buffer_sizes", "work_indptr", "work_info",
     "reduce_indptr", "reduce_final_map", "reduce_partial_map", "overruns",
     // The cache (check/lists.hpp), and what a replay reads (replay/step.hpp).
-    "kv_indices", "num_pages", "prefix_caching", "q", "kv_cache", "kv_cache_pages", "out", "lse",
-    "softmax_scale", "q_scale", "kv_scale", "q_scale_shape", "kv_scale_shape",
+    "kv_indices", "num_pages", "prefix_caching", "latent", "rope", "value", "q", "kv_cache",
+    "kv_cache_pages", "out", "lse", "softmax_scale", "q_scale", "kv_scale", "q_scale_shape",
+    "kv_scale_shape",
     // The scheduler (check/schedule.hpp).
     "scheduler_seq_lens", "scheduler_query_lens", "scheduler_block_table", "scheduler_block_size",
     // The kernel's launch (mla_capture.py).

@@ -31,6 +31,17 @@ Result<PrefillDump> read_prefill(const json& object) {
   return PrefillDump{PrefillPlan{std::move(*call), std::move(*found)}};
 }
 
+// Of the cache's rows, as the fields of a case; a dump without them is of 512 + 64.
+RowWidths read_widths(Fields& fields) {
+  const std::int64_t latent = fields.number_or("latent", kBuiltIn.latent().count());
+  const std::int64_t rope = fields.number_or("rope", kBuiltIn.rope().count());
+  const RowWidths widths(LatentDims(latent), RopeDims(rope),
+                         ValueDims(fields.number_or("value", latent)));
+  if (const std::string why = impossible(widths); !why.empty())
+    fields.reject("latent", "is such that " + why);
+  return widths;
+}
+
 Result<Cache> read_cache(const json& object) {
   constexpr const char* kPages = "num_pages";
   Fields fields(object);
@@ -38,6 +49,7 @@ Result<Cache> read_cache(const json& object) {
   cache.pages = fields.if_given(kPages, &Fields::number);
   if (cache.pages.value_or(0) < 0)
     fields.reject(kPages, say("is ", *cache.pages, ": it must not be negative"));
+  cache.widths = read_widths(fields);
   cache.prefix_caching = fields.if_given("prefix_caching", &Fields::truth);
   cache.kv_indices = fields.if_given("kv_indices", &Fields::words);
   if (!fields.error().empty()) return Error{ErrorCode::usage, fields.error()};
@@ -99,7 +111,7 @@ void read_cache_tensors(DecodeDump& dump) {
     return;
   }
   const plan::PlanInput& in = dump.planned.call.input;
-  const std::int64_t page = in.page_size * kKeyDim * element_bytes(in.key.dtype.kv);
+  const std::int64_t page = in.page_size * cache.widths.key_bytes(in.key.dtype.kv);
   if (!cache.pages && page > 0) cache.pages = std::ssize(found->second.bytes) / page;
 }
 

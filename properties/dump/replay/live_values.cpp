@@ -62,7 +62,7 @@ ValueFindings check_live_values(const CapturedStep& step) {
   const Case& c = step.spec;
   const KvCache& cache = step.tensors.cache;
   const Fp8Variant variant = step.metadata.shape.fp8;
-  const std::int64_t q_bytes = kKeyDim * element_bytes(c.dtype.q);
+  const std::int64_t q_bytes = c.widths().key_bytes(c.dtype.q);
   ValueFindings out;
   Found keys;
   Found queries;

@@ -107,7 +107,7 @@ Result<std::vector<std::int64_t>> dumped_pages(const Tensors& tensors) {
 }
 
 // The case that the planner call describes. Its lists are consistent (check/check.hpp).
-Case case_of(const PlannerCall& call, bool planned) {
+Case case_of(const PlannerCall& call, const RowWidths& widths, bool planned) {
   const plan::PlanInput& in = call.input;
   Case c;
   for (std::size_t r = 0; r + 1 < in.qo_indptr.size(); ++r) {
@@ -122,6 +122,9 @@ Case case_of(const PlannerCall& call, bool planned) {
   c.dtype = in.key.dtype;
   c.decode().granularity = in.kv_granularity;
   c.decode().max_split = in.max_split_per_batch;
+  c.decode().latent = widths.latent().count();
+  c.decode().rope = widths.rope().count();
+  if (widths.value().count() != c.decode().latent) c.decode().value = widths.value().count();
   c.causal = in.causal;
   c.planner = PlannerChoice::v12;
   if (in.version == plan::PlannerVersion::v1_1) c.planner = PlannerChoice::v11;
@@ -222,7 +225,7 @@ MaybeError fill_scale(const char* key, const Scale& scale, bool taken, float& ou
 // Kernels get the scale of an fp8 operand only (csrc/py_itfs_cu/asm_mla.cu).
 MaybeError fill_scales(const DecodeDump& dump, DtypePair dtype, DecodeTensors& t) {
   const bool q_taken = dtype.q == Dtype::fp8, kv_taken = dtype.kv == Dtype::fp8;
-  t.softmax_scale = prop::kSoftmaxScale;
+  t.softmax_scale = prop::softmax_scale_of(dump.planned.cache.widths);
   MaybeError wrong = fill_scale("softmax_scale", dump.softmax_scale, true, t.softmax_scale);
   if (!wrong) wrong = fill_scale("q_scale", dump.q_scale, q_taken, t.q_scale);
   if (!wrong) wrong = fill_scale("kv_scale", dump.planned.kv_scale, kv_taken, t.kv_scale);
@@ -232,24 +235,27 @@ MaybeError fill_scales(const DecodeDump& dump, DtypePair dtype, DecodeTensors& t
 MaybeError fill_tensors(const Tensors& dump, std::int64_t dumped, CapturedStep& step) {
   DecodeTensors& t = step.tensors;
   const Case& c = step.spec;
+  const RowWidths widths = c.widths();
+  const std::int64_t key = widths.key().count();
   const auto per_row = [&](std::int64_t elements, const ElementType& type) {
     const std::int64_t last = elements > 1 ? elements : c.heads;
     return Expected{step.batch.rows().count(), c.heads * elements, type, true, last};
   };
-  auto q = tensor(dump, "q", per_row(kKeyDim, element_type(c.dtype.q, c.arch)));
+  auto q = tensor(dump, "q", per_row(key, element_type(c.dtype.q, c.arch)));
   if (!q) return q.error();
   t.q = std::move(*q);
   t.cache.dtype = c.dtype.kv;
+  t.cache.widths = widths;
   t.cache.slots = dumped * c.page_size;
   auto cache = tensor(dump, "kv_cache",
                       {.rows = dumped,
-                       .row = c.page_size * kKeyDim,
+                       .row = c.page_size * key,
                        .type = element_type(c.dtype.kv, c.arch),
-                       .last = kKeyDim});
+                       .last = key});
   if (!cache) return cache.error();
   t.cache.bytes = std::move(*cache);
   if (dump.contains("out")) {
-    const auto out = tensor(dump, "out", per_row(kValueDim, kBf16));
+    const auto out = tensor(dump, "out", per_row(widths.value().count(), kBf16));
     if (!out) return out.error();
     step.out.resize(out->size() / 2);
     std::memcpy(step.out.data(), out->data(), out->size());
@@ -296,7 +302,7 @@ Result<std::unique_ptr<CapturedStep>> captured_step(const Dump& from) {
   if (MaybeError wrong = why_not_replayed(call, *dump)) return *wrong;
   const bool planned = !runs_unplanned(dump->planned, &launch);
   auto step = std::make_unique<CapturedStep>();
-  step->spec = case_of(call, planned);
+  step->spec = case_of(call, dump->planned.cache.widths, planned);
   step->batch.requests = step->spec.requests;
   step->batch.live = Requests(std::ssize(step->spec.requests));
   step->batch.block_size = step->spec.block_size;

@@ -1,12 +1,12 @@
 // CapturedStep: a dump that holds Q and cache as well, ready to be executed again.
 //
 // Beside the planner call and its buffers such a dump has
-//   q               [rows, heads, 576] in dtype_q, bf16 as 16-bit integers; as in out and lse, rows
+//   q               [rows, heads, key] in dtype_q, bf16 as 16-bit integers; as in out and lse, rows
 //                   of a graph's padding may follow
 //   kv_indices      [pages] as the kernel got them; entries after the live ones may follow
 //   kv_cache_pages  [n] ids of the pages that were dumped, each once
-//   kv_cache        [n, page_size, 576] in dtype_kv
-//   out, lse        [rows, heads, 512] bf16 and [rows, heads] f32, what the engine got; optional
+//   kv_cache        [n, page_size, key] in dtype_kv
+//   out, lse        [rows, heads, value] bf16 and [rows, heads] f32, what the engine got; optional
 // and the scalars softmax_scale, q_scale and kv_scale. Heads are those of the kernel call, padded
 // if the engine pads. Without plan buffers the step ran with splits. Page ids are replaced by their
 // place among the dumped pages, which changes no result (P18); what goes wrong with large ids only

@@ -326,7 +326,7 @@ class Reference(NamedTuple):
     """Dense attention, and how far a right result may be from it.
 
     Attributes:
-        out, out_bound: (rows, heads, 512) float64.
+        out, out_bound: (rows, heads, value_width) float64.
         lse, lse_bound: (rows, heads) float64, natural logarithm.
     """
 
@@ -350,11 +350,13 @@ def reference(
     q_scale: Array | None = None,
     kv_scale: Array | None = None,
     arch: str = "gfx942",
+    value_width: int = 512,
 ) -> Reference:
     """Attention in float64 over a paged cache, without a plan, with a bound for each element.
 
     Args: as in `kernels.decode_stage1`, with the heads and rows of the model. Every request has no
-    key or at least as many as rows.
+    key or at least as many as rows. Rows of q and kv may have any width up to 576; the value of a
+    key is its first `value_width` elements.
 
     Raises:
         UsageError: lists that contradict each other or lead out of the cache.
@@ -371,7 +373,10 @@ def reference(
         found = f"shape {tuple(q.shape)}" if "q" in alive else "None"
         raise TensorError(f"q: expected an array of 3 dimensions, found {found}")
     rows, heads = alive["q"].shape[:2]
-    out = Reference(np.zeros((rows, heads, 512)), np.zeros((rows, heads, 512)),
+    width = _options.number(value_width, "value_width")
+    values = describe(np.zeros((1, 1, max(0, width)), np.float32), "value_width")
+    tensors.output = ctypes.pointer(values)
+    out = Reference(np.zeros((rows, heads, max(0, width))), np.zeros((rows, heads, max(0, width))),
                     np.zeros((rows, heads)), np.zeros((rows, heads)))
     results = _structs.ReferenceResults(*(array.ctypes.data for array in out))
     _library.check(_library.load().mla_reference(

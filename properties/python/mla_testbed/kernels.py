@@ -62,8 +62,9 @@ def decode_stage1(
     """Stage 1 of a decode, as `aiter.mla_decode_stage1_asm_fwd`.
 
     Args:
-        q: (rows, heads, 576) bf16 or fp8, heads and rows folded as the kernel takes them.
-        kv: (pages, page_size, 1, 576) bf16 or fp8.
+        q: (rows, heads, key) bf16 or fp8, heads and rows folded as the kernel takes them. Rows
+            have 576 elements; on backend "cpu" fewer as well.
+        kv: (pages, page_size, 1, key) bf16 or fp8.
         qo_indptr, kv_indptr: (batch + 1) int32, running sums of query rows and of pages.
         kv_page_indices: int32, the page of each logical page.
         kv_last_page_lens: (batch) int32, tokens in the last page of each request.
@@ -71,11 +72,11 @@ def decode_stage1(
         work_meta_data, work_indptr, work_info_set: of a plan, else None; the first may be None.
         max_seqlen_q: query rows of the longest request.
         softmax_scale: what scores are multiplied by, beside q_scale and kv_scale.
-        split_data: float32, partial outputs: (partial rows, 1, heads, 512) with a plan,
-            (rows, splits, heads, 512) without; bf16 with a single split, the output. No other
+        split_data: float32, partial outputs: (partial rows, 1, heads, value) with a plan,
+            (rows, splits, heads, value) without; bf16 with a single split, the output. No other
             output shares memory with anything.
         split_lse: float32, natural logarithms, one for each row and head of split_data.
-        output: (rows, heads, 512) bf16.
+        output: (rows, heads, value) bf16: 512 elements, or the first of a row on backend "cpu".
         lse: (rows, heads) float32 or None; only kernels that return a final LSE take it.
         q_scale, kv_scale: one float32 for an operand of fp8; that of a bf16 operand is ignored.
             Both are needed if q is fp8. With q in bf16, a missing kv_scale means 1.

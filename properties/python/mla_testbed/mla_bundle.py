@@ -159,7 +159,7 @@ def scale_of(key: str, value: Any) -> float | str:
 
 
 def scales_of(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The scales of one mla_decode_fwd call. Without sm_scale AITER takes one of its own. A
+    """Scales and widths of one mla_decode_fwd call. Without sm_scale AITER takes one of its own. A
     q_scale or kv_scale of several elements is no number: its shape says so, and `replay` refuses
     it."""
     given = arguments.get("sm_scale")
@@ -173,7 +173,14 @@ def scales_of(arguments: dict[str, Any]) -> dict[str, Any]:
             scalars[key + "_shape"] = shape
         elif value is not None:
             scalars[key] = scale_of(key, value.item() if hasattr(value, "item") else value)
-    return scalars
+    return {**scalars, **widths_of(arguments)}
+
+
+def widths_of(arguments: dict[str, Any]) -> dict[str, int]:
+    """The widths of the cache's rows, if they are not 512 + 64. No tensor says where the
+    latent part ends: with the values, as in absorbed MLA."""
+    key, value = int(arguments["q"].shape[-1]), int(arguments["o"].shape[-1])
+    return {} if (key, value) == (576, 512) else {"latent": value, "rope": key - value}
 
 
 def pages_held(arguments: dict[str, Any]) -> int:

@@ -18,13 +18,19 @@ bool has_rows(const DecodeResult& r, std::int64_t first, std::int64_t count, std
   return first >= 0 && (first + count) * heads <= static_cast<std::int64_t>(r.lse.size());
 }
 
+// Elements of a value; 0 without one.
+std::size_t dims_of(const DecodeResult& r) {
+  return r.lse.empty() ? 0 : r.out.size() / r.lse.size();
+}
+
 // The first difference of pair `pa` of one result and pair `pb` of the other.
 std::optional<std::string> pair_difference(const DecodeResult& a, std::size_t pa,
                                            const DecodeResult& b, std::size_t pb,
                                            const std::string& where) {
-  for (std::size_t d = 0; d < kValueDim; ++d) {
-    const std::uint16_t x = a.out[pa * kValueDim + d];
-    const std::uint16_t y = b.out[pb * kValueDim + d];
+  const std::size_t dims = dims_of(a);
+  for (std::size_t d = 0; d < dims; ++d) {
+    const std::uint16_t x = a.out[pa * dims + d];
+    const std::uint16_t y = b.out[pb * dims + d];
     if (x != y)
       return say("out", where, " dim ", d, " is ", number_text(bf16_to_float(x)), " and ",
                  number_text(bf16_to_float(y)));
@@ -35,7 +41,7 @@ std::optional<std::string> pair_difference(const DecodeResult& a, std::size_t pa
 }
 
 bool pair_equal(const DecodeResult& a, std::size_t pa, const DecodeResult& b, std::size_t pb) {
-  const std::size_t n = kValueDim;
+  const std::size_t n = dims_of(a);
   return std::equal(&a.out[pa * n], &a.out[pa * n] + n, &b.out[pb * n]) &&
          std::bit_cast<std::uint32_t>(a.lse[pa]) == std::bit_cast<std::uint32_t>(b.lse[pb]);
 }
@@ -45,6 +51,8 @@ bool pair_equal(const DecodeResult& a, std::size_t pa, const DecodeResult& b, st
 std::optional<std::string> bitwise_difference(const DecodeResult& a, const DecodeResult& b,
                                               std::int64_t heads,
                                               std::span<const MatchedRows> rows) {
+  if (dims_of(a) != dims_of(b))
+    return say("a value of one result has ", dims_of(a), " elements, of the other ", dims_of(b));
   for (const MatchedRows& m : rows) {
     if (!has_rows(a, m.first_a, m.count, heads) || !has_rows(b, m.first_b, m.count, heads))
       return say("rows ", m.first_a, " and ", m.first_b, ", ", m.count,
@@ -80,7 +88,7 @@ Outcome compare(const Comparison& c) {
                            .reference = c.reference,
                            .requests = c.requests,
                            .heads = c.heads,
-                           .dims = kValueDim,
+                           .dims = c.metadata.shape.widths.value().count(),
                            .blame = [&c](std::int64_t row, std::int64_t head) {
                              return guilty_works(c.metadata, row, head, kWorks);
                            }});

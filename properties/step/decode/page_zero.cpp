@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kTile = 64;     // keys of a tile of AITER's fp8 kernels of 16 heads
 constexpr double kLargestLead = 1000;  // beyond which every probability is 0 in any format
 
-using Elements = std::array<float, static_cast<std::size_t>(kKeyDim)>;
+using Elements = std::array<float, static_cast<std::size_t>(kMostKeyDims)>;  // zeros past the row
 
 float dot(const Elements& a, const Elements& b) {
   // Eight sums, which a compiler may keep in one register.
@@ -28,7 +28,7 @@ float dot(const Elements& a, const Elements& b) {
   for (const float s : sums) sum += s;
   return sum;
 }
-static_assert(kKeyDim % 8 == 0);
+static_assert(kMostKeyDims % 8 == 0);
 
 class Leads {
  public:
@@ -67,9 +67,9 @@ class Leads {
     return md_.qo_indptr[static_cast<std::size_t>(work.batch) + 1];
   }
   [[nodiscard]] Elements decode(const std::byte* row) const {
-    Elements out;
-    for (std::size_t d = 0; d < out.size(); ++d)
-      out[d] = values_[std::to_integer<std::size_t>(row[d])];
+    Elements out{};
+    const auto dims = static_cast<std::size_t>(tensors_.cache.widths.key().count());
+    for (std::size_t d = 0; d < dims; ++d) out[d] = values_[std::to_integer<std::size_t>(row[d])];
     return out;
   }
   [[nodiscard]] std::optional<Elements> key_at(std::int64_t slot) const {
@@ -87,7 +87,7 @@ class Leads {
   [[nodiscard]] Elements query_at(std::int64_t kernel_row, std::int64_t head) const {
     const std::int64_t pair = rows_.query_row(kernel_row) * rows_.padding().model.count() +
                               rows_.model_head(kernel_row, head);
-    return decode(tensors_.q.data() + pair * kKeyDim);
+    return decode(tensors_.q.data() + pair * tensors_.cache.widths.key().count());
   }
 
   const DecodeMetadata& md_;
@@ -111,7 +111,8 @@ std::string page_zero_of(const DecodeLaunch& launch) {
   // A cache that ends below this address is whole on the device, with zeros in front of it.
   const std::int64_t end = (cache.first_slot + cache.slots) * cache.row_bytes();
   if (cache.first_slot > 0) return end <= kWholeCacheBytes ? "finite" : "unbacked";
-  const std::int64_t elements = std::min(launch.metadata.shape.page_size, cache.slots) * kKeyDim;
+  const std::int64_t elements =
+      std::min(launch.metadata.shape.page_size, cache.slots) * cache.widths.key().count();
   const bool fp8 = cache.dtype == Dtype::fp8;
   const bool fnuz = launch.metadata.shape.fp8 == Fp8Variant::e4m3fnuz;
   for (std::int64_t i = 0; i < elements; ++i) {

@@ -217,11 +217,12 @@ std::optional<StageDifference> first_stage_difference(const DecodeLaunch& launch
   const std::vector<bool> keyless = keyless_rows(launch.metadata);
   const std::vector<bool> in_splits = keyless_splits(launch.metadata, keyless);
   const bool alike = cut_alike(launch.metadata.shape);
-  StagePair partial_out({"partial output", heads, kValueDim, in_splits, alike}, first.partial_out,
+  const std::int64_t value = launch.metadata.shape.widths.value().count();
+  StagePair partial_out({"partial output", heads, value, in_splits, alike}, first.partial_out,
                         second.partial_out);
   StagePair partial_lse({"partial LSE", heads, 1, in_splits, alike}, first.partial_lse,
                         second.partial_lse);
-  StagePair out({"output after stage 1", heads, kValueDim, keyless}, first.stage1_out,
+  StagePair out({"output after stage 1", heads, value, keyless}, first.stage1_out,
                 second.stage1_out);
   StagePair lse({"LSE after stage 1", heads, 1, keyless}, first.stage1_lse, second.stage1_lse);
   cpu::for_stage_bounds(launch, [&](const cpu::RowBounds& bounds) {

@@ -19,10 +19,10 @@ std::size_t size(std::int64_t n) {
 // The first elements of a drawn row; after them lie elements of no head, folded onto it so that a
 // one-hot row keeps its one.
 void head_row(const DataSpec& data, const RowId& id, std::int64_t dim, std::uint16_t* out) {
-  std::array<float, static_cast<std::size_t>(kKeyDim)> values{};
+  std::array<float, static_cast<std::size_t>(kDrawnDims)> values{};
   element_row(data, id, values);
   if (data.kind == Distribution::onehot)
-    for (std::int64_t d = dim; d < kKeyDim; ++d) values[size(d % dim)] += values[size(d)];
+    for (std::int64_t d = dim; d < kDrawnDims; ++d) values[size(d % dim)] += values[size(d)];
   for (std::int64_t d = 0; d < dim; ++d)
     out[d] = bf16_from_float(values[size(d)], Bf16Rounding::nearest_even);
 }

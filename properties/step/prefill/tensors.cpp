@@ -13,7 +13,7 @@ namespace {
 using prefill::kQkDim;
 using prefill::kVDim;
 
-using Values = std::array<float, static_cast<std::size_t>(kKeyDim)>;
+using Values = std::array<float, static_cast<std::size_t>(kDrawnDims)>;
 
 void round_to(const float* from, std::int64_t count, std::uint16_t* to) {
   for (std::int64_t i = 0; i < count; ++i)

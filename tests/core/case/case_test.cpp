@@ -48,6 +48,50 @@ TEST_CASE("case: sequences, prefill and FA steps read back to themselves", "[cas
   CHECK_FALSE(parse_case("mla1:q1s1+").ok());
 }
 
+TEST_CASE(
+    "case: widths are printed where they are not 512 + 64, and values that are not the latent part",
+    "[case]") {
+  const std::string rest =
+      ";heads=16;block=1;arch=gfx942;cu=304;dtype=bf16/bf16;gran=16;split=-1;"
+      "causal=1;layout=shuffled.7;data=normal.42";
+  for (const char* widths :
+       {";rope=0", ";latent=448", ";latent=448;value=512", ";latent=1;rope=0", ";rope=32;value=20"})
+    CHECK(format_case(parsed("mla1:1q1s1" + rest + widths)) == "mla1:1q1s1" + rest + widths);
+  CHECK(format_case(parsed("mla1:1q1s1;latent=512;rope=64;value=512")) == "mla1:1q1s1" + rest);
+  CHECK(format_case(parsed("mla1:1q1s1;value=448;latent=448")) ==
+        "mla1:1q1s1" + rest + ";latent=448");
+}
+
+TEST_CASE("case: widths are those of rows, keys and values", "[case]") {
+  const mla::RowWidths w = parsed("mla1:1q1s1;latent=448;value=512").widths();
+  CHECK(w.latent() == mla::LatentDims(448));
+  CHECK(w.rope() == mla::RopeDims(64));
+  CHECK(w.key() == mla::KeyDims(512));
+  CHECK(w.value() == mla::ValueDims(512));
+  CHECK(w.key_bytes(mla::Dtype::bf16) == 1024);
+  CHECK(parsed("mla1:1q1s1;latent=40").widths().value() == mla::ValueDims(40));
+  CHECK(parsed("mla1:1q1s1;kind=prefill").widths() == mla::kBuiltIn);
+}
+
+TEST_CASE("case: widths that no row has are refused with their values", "[case]") {
+  const auto why = [](const char* fields) {
+    const auto c = parse_case(std::string("mla1:1q1s1;") + fields);
+    return c.ok() ? std::string() : c.error().message;
+  };
+  CHECK(why("latent=0") == "case field 'latent' has value '0': expected 1 to 512 elements");
+  CHECK(why("rope=-1") == "case field 'rope' has value '-1': expected 0 to 575 elements");
+  CHECK(why("rope=65") ==
+        "case fields 'latent', 'rope' and 'value': latent width 512 and rope width 65 make rows of "
+        "577 elements: expected at most 576");
+  CHECK(why("latent=16;rope=8;value=25") ==
+        "case fields 'latent', 'rope' and 'value': the value width 25 is not in a row of 24 "
+        "elements");
+  CHECK(why("value=513") == "case field 'value' has value '513': expected 1 to 512 elements");
+  CHECK(why("kind=prefill;rope=0") ==
+        "case field 'rope' has value '0', but a case of kind prefill has no such field (decode has "
+        "it)");
+}
+
 TEST_CASE("case: order, left-out fields and split groups do not matter", "[case]") {
   const Case c = parsed("mla1:q1s1024_1q1s1k_2q3s5;cu=80;heads=12");
   CHECK(c.requests.size() == 4);

@@ -7,6 +7,7 @@
 #include "core/numeric/bf16.hpp"
 #include "core/numeric/fp8.hpp"
 #include "hip_backend/aiter/stage1.hpp"
+#include "tests/built_in_dims.hpp"
 
 namespace mla::hip::aiter::test {
 namespace {

@@ -4,6 +4,7 @@
 #include "cpu_backend/decode/reference.hpp"
 #include "hip_backend/aiter/prefill.hpp"
 #include "hip_backend/device/emulated_device.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/hip_backend/aiter/planned_prefill.hpp"
 #include "tests/hip_backend/aiter/sweep.hpp"
 #include "tests/hip_backend/crosscheck_step.hpp"

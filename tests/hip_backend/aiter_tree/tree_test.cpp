@@ -10,6 +10,7 @@
 #include "hip_backend/aiter_tree/tree_planner.hpp"
 #include "properties/claims/support/damaged_launch.hpp"
 #include "properties/step/subject.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
 #include "tests/properties/judge_support.hpp"
 

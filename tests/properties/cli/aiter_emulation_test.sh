@@ -107,3 +107,18 @@ for shape in 'heads=16' 'heads=16;dtype=fp8/fp8' 'heads=128;dtype=fp8/fp8'; do
       "$scratch/out" || fail "expected ratios of at most 1.15 for $shape on $arch"
   done
 done
+
+# AITER-38: rows of 512 are refused with the width, or run with what is read past.
+narrow='mla1:1q1s70;heads=16;arch=gfx950;cu=2;rope=0'
+try replay "$narrow;dtype=fp8/fp8" "${on[@]}"
+expect_exit 10
+expect_out "AITER's MLA kernels have rows of 512 \+ 64 built in, not 512 \+ 0"
+for dtype in bf16/bf16 fp8/fp8; do
+  try replay "$narrow;dtype=$dtype" "${on[@]}" --aiter-any-width
+  expect_exit 1
+  expect_out '^ +fault: stage 1 reads past the end of q: .*out-of-bounds: .* at offset [0-9]+ of '
+  expect_out '^REPRO: .* --aiter-any-width'
+done
+try replay 'mla1:1q1s70;cu=2' --aiter-any-width
+expect_exit 2
+expect_err '--aiter-any-width goes with backend aiter and --aiter-hsa'

@@ -11,6 +11,7 @@
 #include "properties/dump/read/safetensors.hpp"
 #include "properties/dump/replay/live_values.hpp"
 #include "properties/dump/replay/step.hpp"
+#include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
 
 using namespace mla;
