@@ -261,7 +261,7 @@ TEST_CASE("persistent prefill: plans with splits, in bf16 and fp8", "[hip][emula
                            .partial_rows = partial_rows,
                            .owner = {}};
       Launches launches;
-      const cpu::KernelContext context{arch, 1, 0, 0, cpu.faults, launches};
+      const cpu::KernelContext context{arch, 1, 0, cpu.faults, launches};
       cpu::run_prefill_ps(cpu::portable_path(), context,
                           {.plan = spans,
                            .q = in.operand(in.q, in.qo.back(), 192),

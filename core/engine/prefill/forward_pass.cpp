@@ -27,8 +27,8 @@ void ForwardPass::launch(std::string name, Operation operation) {
 }
 
 KernelContext ForwardPass::context() {
-  return {md_.shape.arch,       options_.threads, options_.schedule_seed,
-          options_.timing_seed, faults_,          launches_};
+  return {md_.shape.arch, options_.threads, options_.schedule_seed,
+          faults_,        launches_,        options_.timing_seed};
 }
 
 Operand ForwardPass::rows_from(const std::vector<std::uint16_t>& tensor, std::int64_t dim,

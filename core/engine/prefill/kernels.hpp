@@ -45,9 +45,9 @@ struct KernelContext {
   Arch arch = Arch::gfx950;
   int threads = 1;
   std::uint64_t schedule_seed = 0;
-  std::uint64_t timing_seed = 0;  // as in ExecutionOptions
   std::vector<Fault>& faults;
   Launches& launches;
+  std::uint64_t timing_seed = 0;  // as in ExecutionOptions
 };
 
 using plan::WordSpan;

@@ -202,7 +202,7 @@ Sentence check_strides(const prefill::Kernels& kernels) {
   constexpr std::int64_t kHeads = 2;
   std::vector<Fault> faults;
   Launches launches;
-  const prefill::KernelContext context{Arch::gfx950, 1, 0, 0, faults, launches};
+  const prefill::KernelContext context{Arch::gfx950, 1, 0, faults, launches};
   std::optional<Pitched> first;
   for (const auto& [a, b] : {std::pair{kVDim, kVDim}, {kVDim, 192}, {192, kVDim}, {160, 192}}) {
     const Pitched prefix(1, kRows, kHeads, a);
