@@ -86,7 +86,7 @@ TEST_CASE("case: widths that no row has are refused with their values", "[case]"
   CHECK(why("latent=16;rope=8;value=25") ==
         "case fields 'latent', 'rope' and 'value': the value width 25 is not in a row of 24 "
         "elements");
-  CHECK(why("value=513") == "case field 'value' has value '513': expected 1 to 512 elements");
+  CHECK(why("value=513") == "case field 'value' has value '513': expected 0 to 512 elements");
   CHECK(why("kind=prefill;rope=0") ==
         "case field 'rope' has value '0', but a case of kind prefill has no such field (decode has "
         "it)");

@@ -71,7 +71,7 @@ TEST_CASE("documents: docs/reference/cases.md lists every field with its kinds a
   const std::map<std::string, std::string> fields_of{
       {"decode",
        "page=16;planner=v11;pad=1;spare=1.huge;scale=2/2;lse=1;origin=1;sched=1;qpad=4;gran=1;"
-       "split=1;splits=1"},
+       "split=1;splits=1;latent=2;rope=1;value=1"},
       {"prefill", "kind=prefill;page=16;planner=v11;pad=1;origin=1;sched=1;workspace=1"},
       {"fa", "kind=fa;pad=1;origin=1;workspace=1;kvheads=2;dim=64;window=1;draft=1"}};
   for (const auto& [kind, fields] : fields_of) {
