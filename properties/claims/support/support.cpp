@@ -43,8 +43,8 @@ std::uint64_t Random::next() {
 }
 
 Outcome refusal(const Error& error) {
-  // Nobody refused: what should have planned the step broke.
-  if (error.code == ErrorCode::fault) return failed(error.message);
+  // Nobody refused: a device, or what should have planned the step, broke.
+  if (error.code == ErrorCode::fault) return failed("a launch failed: " + error.message);
   return skipped("the case is refused: " + error.message);
 }
 

@@ -41,7 +41,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// A stage refused the case: the claim says nothing about it.
+// A stage refused the case: the claim says nothing about it. One that broke is a failure.
 Outcome refusal(const Error& error);
 
 // A row of one result and a row of another.
