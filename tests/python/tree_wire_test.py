@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("torch", reason="the process of a tree needs torch, which is not installed")
 
+from mla_testbed.aiter.tree import __main__ as process  # noqa: E402
 from mla_testbed.aiter.tree import planner, stages, wire  # noqa: E402
 
 
@@ -77,3 +78,15 @@ def test_folded_rows_come_back_to_the_heads_that_they_were_taken_from():
     assert (stages.unfolded(folded, rows, heads, longest) == lse).all()
     assert (stages.unfolded(lse.reshape(-1, width), rows, heads, 1) == lse).all()
     assert stages.unfolded(lse, rows, heads, longest) is lse
+
+
+@pytest.mark.parametrize(("file", "counts"), [
+    ("aiter/mla.py", True), ("csrc/include/one.h", True), ("csrc/kernels/mla/reduce.cu", True),
+    ("hsa/gfx942/mla/one.co", True), ("hsa/gfx950/mla/one.co", False), ("docs/page.md", False)])
+def test_the_sum_of_a_tree_is_over_what_a_step_depends_on(tmp_path, file, counts):
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text("one")
+    before = process.sum_of(tmp_path, "gfx942")
+    path.write_text("two")
+    assert (process.sum_of(tmp_path, "gfx942") != before) == counts

@@ -52,6 +52,7 @@ def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer]]:
     from .. import Stage  # noqa: PLC0415
 
     os.environ.setdefault("AITER_LOG_LEVEL", "WARNING")
+    os.environ.pop("AITER_HSA", None)  # the tree has code objects of its own
     # AITER's own code objects run, and what nobody wrote is seen.
     machine = world.machine(arch, None, backend="aiter", poison=True)
     Stage(machine, tree=tree, modules="own")
@@ -69,8 +70,9 @@ def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer]]:
 def sum_of(tree: pathlib.Path, arch: str) -> str:
     """Over what a step depends on: AITER's Python and C++ of MLA, and its code objects."""
     digest = hashlib.sha256()
-    for place in ("aiter/mla.py", "aiter/ops/attention.py", "csrc/kernels/mla",
-                  "csrc/py_itfs_cu/asm_mla.cu", f"hsa/{arch}/mla"):
+    for place in ("aiter/mla.py", "aiter/ops/attention.py", "aiter/jit/core.py", "csrc/include",
+                  "csrc/kernels/mla", "csrc/py_itfs_cu/asm_mla.cu", "hsa/codegen.py",
+                  f"hsa/{arch}/mla"):
         root = tree / place
         for path in [root] if root.is_file() else sorted(root.rglob("*")):
             if path.is_file():
