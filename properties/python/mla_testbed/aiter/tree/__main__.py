@@ -18,7 +18,8 @@ import traceback
 from collections.abc import Callable
 from typing import IO, Any
 
-from ...errors import FaultError, MlaError
+from ...errors import FaultError, LibraryError, MlaError
+from .. import session
 from ..own.build import BuildError
 from . import wire
 from .wire import Message
@@ -58,6 +59,8 @@ def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer]]:
     Stage(machine, tree=tree, modules="own")
     import aiter  # noqa: PLC0415 from the tree
 
+    if session.aiter_tree() != pathlib.Path(tree).resolve():
+        raise LibraryError(f"'aiter' was imported from '{session.aiter_tree()}', not from '{tree}'")
     from . import decode, planner  # noqa: PLC0415
 
     return str(getattr(aiter, "__version__", "")), {
