@@ -178,7 +178,9 @@ def scales_of(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def widths_of(arguments: dict[str, Any]) -> dict[str, int]:
     """The widths of the cache's rows, if they are not 512 + 64. No tensor says where the
-    latent part ends: with the values, as in absorbed MLA."""
+    latent part ends: with the values, as in absorbed MLA. A call without an output says nothing."""
+    if "o" not in arguments:
+        return {}
     key, value = int(arguments["q"].shape[-1]), int(arguments["o"].shape[-1])
     return {} if (key, value) == (576, 512) else {"latent": value, "rope": key - value}
 
