@@ -12,7 +12,8 @@ PAGE = ROOT / "docs/reference/environment.md"
 # Those of AITER, its engines and the system, which have their own pages.
 FOREIGN = {"AITER_ENABLE_EXPERIMENTAL", "AITER_JIT_DIR", "AITER_VERSION", "CU_NUM", "GPU_ARCHS",
            "SGLANG_DISABLE_AITER_GREEDY_SAMPLE", "SGLANG_USE_AITER", "TRITON_DEFAULT_FP_FUSION",
-           "OMP_NUM_THREADS", "PYTHONPATH", "TERM", "PATH", "VLLM_ROCM_USE_AITER_LINEAR", "VLLM_ROCM_USE_AITER_RMSNORM"}
+           "OMP_NUM_THREADS", "PYTHONPATH", "TERM", "PATH", "VLLM_ROCM_USE_AITER_LINEAR",
+           "VLLM_ROCM_USE_AITER_RMSNORM"}
 
 
 def read_in_sources():
