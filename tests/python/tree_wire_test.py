@@ -82,7 +82,7 @@ def test_folded_rows_come_back_to_the_heads_that_they_were_taken_from():
 
 @pytest.mark.parametrize(("file", "counts"), [
     ("aiter/mla.py", True), ("csrc/include/one.h", True), ("csrc/kernels/mla/reduce.cu", True),
-    ("hsa/gfx942/mla/one.co", True), ("hsa/gfx950/mla/one.co", False), ("docs/page.md", False)])
+    ("hsa/gfx942/mla/one.co", True), ("hsa/gfx950/mla/one.co", False), ("docs/page.txt", False)])
 def test_the_sum_of_a_tree_is_over_what_a_step_depends_on(tmp_path, file, counts):
     path = tmp_path / file
     path.parent.mkdir(parents=True)
