@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/say.hpp"
@@ -171,6 +172,19 @@ TEST_CASE("aiter tree: a work that may not run is a fault and is left out of the
   const nlohmann::json asked = tree.asked()[1];
   CHECK(asked["work_indptr"] == nlohmann::json({0, 0, 1, 1, 1}));
   CHECK(asked["work_info_set"][0] == 1);
+}
+
+TEST_CASE("aiter tree: rows without a key have output 0 and LSE -inf, whatever AITER answers",
+          "[aiter_tree]") {
+  const Tree tree("right");
+  const auto process = tree.start();
+  const auto backend = make_tree_backend(*process);
+  prop::Subject subject = subject_of(*backend, "mla1:1q1s9_1q1s0;heads=16;cu=4;planner=v12");
+  const auto result = backend->run({*subject.metadata(), *subject.tensors()}, {});
+  REQUIRE(result);
+  CHECK(result->out[0] == 0x3F80);  // 1, as the script answers
+  CHECK(result->out[16 * kBuiltIn.value().count()] == 0);
+  CHECK(result->lse[16] == -std::numeric_limits<float>::infinity());
 }
 
 TEST_CASE("aiter tree: without a plan a page outside of the cache is an error before the launch",
