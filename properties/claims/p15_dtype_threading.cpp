@@ -45,10 +45,14 @@ Outcome decode_dtype_threading(Subject& subject) {
     return failed("the plan is made for " + text(question.input.key.dtype) +
                   " and its buffers for " + text(question.query.dtype) + ", the tensors hold " +
                   text(*actual));
-  // From the core's own question, with the dtypes of the tensors.
+  // From the core's own question, with the dtypes of the tensors, by whoever plans.
   PlanQuestion own = DecodeMetadataBuilder({}, StepHooks::none()).question(*metadata);
   own.input.key.dtype = own.query.dtype = *actual;
-  const auto plan = plan_step(own.input, own.query);
+  const plan::StepPlanner* const planner = subject.backend().planner();
+  const auto sizes = plan_sizes(planner, own.query);
+  if (!sizes)
+    return failed("from the dtypes of the tensors no sizes come: " + sizes.error().message);
+  const auto plan = plan_step(planner, own.input, *sizes);
   if (!plan)
     return failed("from the dtypes of the tensors no plan is made: " + plan.error().message);
   if (!subject.planted() && !(*plan == *metadata->plan))

@@ -36,7 +36,9 @@ MaybeError not_provisioned(Subject& subject) {
   engine::StepLimits limits{.max_requests = std::ssize(subject.batch()->requests)};
   for (const RequestSpec& r : subject.batch()->requests)
     limits.max_qo_len = std::max(limits.max_qo_len, r.qo_len);
-  const auto sizes = engine::DecodeStepBuilder(subject.spec(), limits, subject.hooks()).provision();
+  const auto sizes = engine::DecodeStepBuilder(subject.spec(), limits, subject.hooks(),
+                                               subject.backend().planner())
+                         .provision();
   return sizes ? MaybeError() : sizes.error();
 }
 

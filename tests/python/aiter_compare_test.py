@@ -4,13 +4,14 @@ import pytest
 
 pytest.importorskip("torch", reason="AITER's suite needs torch, which is not installed")
 
-from mla_testbed import aiter_command, aiter_compare  # noqa: E402
+from mla_testbed import aiter_cases, aiter_command, aiter_compare  # noqa: E402
 from mla_testbed.aiter_cases import Failure, Judged  # noqa: E402
 from mla_testbed.aiter_history import Commit  # noqa: E402
 
 PLAN = {"work_indptr": [0, 1, 2], "work_info_set": [0, -1, 0, 1]}
-HOLDS = Judged({}, PLAN)
-FAILS = Judged({"P05": Failure("mla1:1q1s1", "out is wrong")}, PLAN)
+HOLDS = Judged({}, {}, PLAN)
+FAILS = Judged({"P05": Failure("mla1:1q1s1", "out is wrong")}, {}, PLAN)
+SKIPS = Judged({}, {"P05": "AITER: nhead=17"}, PLAN)
 
 
 def test_the_same_answers_are_no_change():
@@ -24,17 +25,50 @@ def test_a_property_that_fails_now_is_worse_and_shown_by_its_smallest_case():
     assert aiter_compare.differences(FAILS, HOLDS) == [("P05 holds, and did not", False, "")]
 
 
+def test_a_property_that_is_not_judged_any_more_is_worse_also_where_it_failed():
+    for before in (HOLDS, FAILS):
+        assert aiter_compare.differences(before, SKIPS) == [
+            ("P05 is not judged: AITER: nhead=17", True, "")]
+    assert aiter_compare.differences(SKIPS, SKIPS) == []
+    assert aiter_compare.differences(SKIPS, HOLDS) == [("P05 holds, and was not judged", False, "")]
+
+
+def test_a_case_whose_step_is_refused_is_refused_and_one_that_fails_elsewhere_fails():
+    assert aiter_cases.verdict_of({}, {}).verdict == "pass"
+    assert aiter_cases.verdict_of({}, {"P38": "no key"}).verdict == "pass"
+    assert aiter_cases.verdict_of({}, {"P05": "no"}) == aiter_cases.Verdict("refused", "no")
+    assert aiter_cases.verdict_of(FAILS.failures, {"P05": "no"}).verdict == "fail"
+
+
+REPORT = {"backends": [{"properties": [{"id": "P04"}, {"id": "P05"}, {"id": "P00"}], "failures": [
+    {"property": "P04", "case": "small", "original": "b", "message": "wrong"},
+    {"property": "P00", "case": "b", "message": "canary"}]}]}
+
+
+def test_a_report_and_its_record_say_of_each_case_what_fails_and_what_is_skipped():
+    record = {"texts": ["refused", "says nothing"], "backends": [{"cases": [
+        {"i": 0, "v": "psn", "m": [[1, 0], [2, 1]]}, {"i": 1, "v": "fpf", "m": []}]}]}
+    assert aiter_cases.read_answers(REPORT, record, ["a", "b"]) == {
+        "a": ({}, {"P05": "refused"}), "b": ({"P04": Failure("small", "wrong")}, {})}
+
+
+def test_a_run_that_left_out_a_case_is_no_answer():
+    record = {"texts": [], "backends": [{"cases": [{"i": 0, "v": "ppp", "m": []}]}]}
+    with pytest.raises(aiter_cases.UsageError, match="1 of 2 cases were judged"):
+        aiter_cases.read_answers(REPORT, record, ["a", "b"])
+
+
 def test_another_plan_is_told_by_its_first_word_and_is_not_worse():
-    other = Judged({}, {**PLAN, "work_info_set": [0, -1, 3, 4]})
+    other = Judged({}, {}, {**PLAN, "work_info_set": [0, -1, 3, 4]})
     assert aiter_compare.differences(HOLDS, other) == [
         ("another plan: work_info_set[2] is 3, was 0 (2 of 4 differ)", False, "")]
-    longer = Judged({}, {**PLAN, "work_indptr": [0, 1]})
+    longer = Judged({}, {}, {**PLAN, "work_indptr": [0, 1]})
     assert aiter_compare.differences(HOLDS, longer)[0][0] == \
         "another plan: work_indptr has 2 words, of 3 before"
 
 
 def test_a_plan_that_is_not_made_any_more_is_worse():
-    none = Judged({}, {}, "error: planted")
+    none = Judged({}, {}, {}, "error: planted")
     assert aiter_compare.differences(HOLDS, none) == [("no plan: error: planted", True, "")]
     assert aiter_compare.differences(none, HOLDS)[0][1] is False
 
@@ -87,7 +121,7 @@ def test_what_was_said_of_the_same_files_is_not_asked_again(tmp_path, monkeypatc
     monkeypatch.setattr(aiter_compare, "judge_tree", judge)
     monkeypatch.setattr(aiter_compare, "take_out", lambda *_: None)
     monkeypatch.setattr(aiter_compare, "git", lambda *_: "aiter/mla.py\n")
-    monkeypatch.setattr(aiter_compare, "planner_call", lambda line: {"name": line})
+    monkeypatch.setattr(aiter_compare, "full_case", lambda line, _: line)
     base, head = (Commit(name, "2026-08-22", name, f"key {name}") for name in ("base", "head"))
     for _ in range(2):
         found = aiter_compare.compare(tmp_path, base, head, {"gfx942": ("mla1:1q1s1",)})

@@ -87,6 +87,12 @@ def test_a_walk_marks_changes_and_counts_those_for_the_worse(clone):
     assert any("fail" in line and "<- was pass" in line for line in said)
 
 
+def test_a_case_that_is_not_taken_any_more_is_worse(clone):
+    found = aiter_history.commits(clone, "v0..v2")
+    judge, _ = judge_of({"number 0": "pass", "number 2": aiter_history.REFUSED})
+    assert aiter_history.walk(found, [TEST], judge, lambda line: None) == 1
+
+
 def test_halving_finds_the_first_commit_with_another_verdict_and_asks_few(clone):
     found = [aiter_history.Commit(str(n), "", f"number {n}", str(n)) for n in range(100)]
     for first in (1, 37, 99):

@@ -14,14 +14,15 @@
 namespace mla::prop {
 namespace {
 
-std::optional<std::string> check_plan(const DecodeMetadata& md, const PlanQuestion& question) {
+std::optional<std::string> check_plan(const DecodeMetadata& md, const PlanQuestion& question,
+                                      const plan::StepPlanner* planner) {
   const plan::PlanView view = md.plan->view();
   if (view.work_meta_data[0] != std::bit_cast<std::uint64_t>(view.work_indptr.data()) ||
       view.work_meta_data[1] != std::bit_cast<std::uint64_t>(view.work_info.data()))
     return "work_meta_data does not hold the addresses of work_indptr and work_info_set";
   if (view.work_indptr.empty() || view.work_info.empty() || view.reduce_indptr.empty())
     return "one of the six plan buffers is missing";
-  const auto sizes = plan::query_sizes(question.query);
+  const auto sizes = plan_sizes(planner, question.query);
   if (!sizes) return "the size query refuses: " + sizes.error().message;
   if (!(md.plan->sizes() == *sizes)) return "the plan buffers have other sizes than the query gave";
   if (view.work_info.size() % plan::kWorkItemWords != 0)
@@ -116,7 +117,9 @@ Outcome decode_abi_contract(Subject& subject) {
     return failed(say("route ", name(md.shape.route), " comes ", md.plan ? "with" : "without",
                       " the six plan buffers"));
   if (md.plan)
-    if (const auto why = check_plan(md, subject.builder().question(md))) return failed(*why);
+    if (const auto why =
+            check_plan(md, subject.builder().question(md), subject.backend().planner()))
+      return failed(*why);
   const auto& tensors = subject.tensors();
   if (!tensors) return refusal(tensors.error());
   if (const auto why = check_scale("query", md.shape.dtype.q, tensors->q_scale))

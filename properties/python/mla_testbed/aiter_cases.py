@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from .aiter.suite.runner import FAIL, INCONCLUSIVE, PASS
 from .aiter.tree.client import Tree
 from .aiter.tree.lists import LISTS
-from .aiter_history import Commit, Verdict, kept_verdict, take_out
+from .aiter_history import REFUSED, Commit, Verdict, kept_verdict, take_out
 from .errors import MlaError, UsageError
 
-PASS, FAIL, INCONCLUSIVE, REFUSED = "pass", "fail", "inconclusive", "refused"
-_ENDED = {0: PASS, 1: FAIL, 10: REFUSED}
+#: The property that is about the case's own step: where it is skipped, AITER refused the step.
+_OF_THE_STEP = "P05"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,10 +41,11 @@ class Failure:
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
-    """One case over one tree. failures: by property. plan: its lists, {} on a route without a plan.
-    planless: why the tree made no plan; ""."""
+    """One case over one tree. failures: by property. skipped: properties that say nothing, and why.
+    plan: its lists, {} on a route without a plan. planless: why the tree made no plan; ""."""
 
     failures: dict[str, Failure]
+    skipped: dict[str, str]
     plan: dict[str, list[int]]
     planless: str = ""
 
@@ -51,7 +53,7 @@ class Judged:
 def read_judged(told: dict[str, Any]) -> Judged:
     """What dataclasses.asdict made of one."""
     failures = {name: Failure(**one) for name, one in told["failures"].items()}
-    return Judged(failures, told["plan"], told["planless"])
+    return Judged(failures, told["skipped"], told["plan"], told["planless"])
 
 
 def command() -> str:
@@ -100,23 +102,25 @@ class Cases:
             tree = pathlib.Path(folder)
             take_out(self._clone, commit, tree)
             try:
-                done = _ask(["replay", case.name, "--backend", "aiter", "--device",
-                             f"emulated:{self._arch}", "--aiter", str(tree)], self._timeout)
+                answers = _run(tree, self._arch, [case.name], self._timeout)[case.name]
             except subprocess.TimeoutExpired:
                 return Verdict(INCONCLUSIVE, f"time-out: {self._timeout:.0f} s")
-        lines = done.stdout.splitlines()
-        if done.returncode == 1:
-            return Verdict(FAIL, _first_failure(lines))
-        return Verdict(_ENDED.get(done.returncode, INCONCLUSIVE), _last(done.stderr))
+            except MlaError as e:
+                return Verdict(INCONCLUSIVE, str(e))
+        return verdict_of(*answers)
 
 
-def _first_failure(lines: Sequence[str]) -> str:
-    """The properties that failed, and what the first of them says."""
-    named = [n for n, line in enumerate(lines) if line.startswith("FAIL ")]
-    if not named:
-        return "a property failed"
-    at = named[0]
-    return f"{lines[at].split()[1]}: {lines[min(at + 2, len(lines) - 1)].strip()}"
+_Answers = tuple[dict[str, Failure], dict[str, str]]
+
+
+def verdict_of(failures: dict[str, Failure], skipped: dict[str, str]) -> Verdict:
+    """Of all that was found about a case."""
+    if failures:
+        first = next(iter(failures.values()))
+        return Verdict(FAIL, f"{','.join(failures)}: {first.message}")
+    if _OF_THE_STEP in skipped:
+        return Verdict(REFUSED, skipped[_OF_THE_STEP])
+    return Verdict(PASS, "")
 
 
 def _last(text: str) -> str:
@@ -133,11 +137,8 @@ def judge_tree(tree: pathlib.Path, arch: str, cases: Sequence[str]) -> dict[str,
     """
     with Tree(tree, arch, dict(os.environ)) as process:
         plans = {case: _plan(process, case) for case in cases}
-    failures: dict[str, dict[str, Failure]] = {case: {} for case in cases}
-    for told in _run(tree, arch, cases)["failures"]:
-        original = told.get("original") or told["case"]
-        failures[original][told["property"]] = Failure(told["case"], told["message"])
-    return {case: Judged(failures[case], *plans[case]) for case in cases}
+    answers = _run(tree, arch, cases)
+    return {case: Judged(*answers[case], *plans[case]) for case in cases}
 
 
 def _plan(process: Tree, case: str) -> tuple[dict[str, list[int]], str]:
@@ -151,16 +152,43 @@ def _plan(process: Tree, case: str) -> tuple[dict[str, list[int]], str]:
     return {name: np.asarray(lists[name]).reshape(-1).tolist() for name in LISTS}, ""
 
 
-def _run(tree: pathlib.Path, arch: str, cases: Sequence[str]) -> dict[str, Any]:
+def _run(tree: pathlib.Path, arch: str, cases: Sequence[str],
+         timeout: float | None = None) -> dict[str, _Answers]:
+    """What fails of each case, and what is skipped. MlaError: the run came to no report."""
     with tempfile.TemporaryDirectory(prefix="mla-testbed-cases-") as folder:
-        file = pathlib.Path(folder) / "cases.txt"
+        file, record = pathlib.Path(folder) / "cases.txt", pathlib.Path(folder) / "record.json"
         file.write_text("\n".join(cases) + "\n", encoding="utf-8")
         done = _ask(["run", "--backend", "aiter", "--device", f"emulated:{arch}", "--aiter",
-                     str(tree), "--cases-file", str(file), "--json", "--no-progress"])
-    try:
-        report: dict[str, Any] = json.loads(done.stdout)
-    except ValueError as e:
-        raise UsageError(_last(done.stderr) or f"mla-testbed run ended with {done.returncode}") \
-            from e
-    backend: dict[str, Any] = report["backends"][0]
-    return backend
+                     str(tree), "--cases-file", str(file), "--json", "--no-progress", "--record",
+                     str(record)], timeout)
+        try:
+            return read_answers(json.loads(done.stdout),
+                                json.loads(record.read_text(encoding="utf-8")), cases)
+        except (OSError, ValueError) as e:
+            raise UsageError(_last(done.stderr)
+                             or f"mla-testbed run ended with {done.returncode}") from e
+
+
+def read_answers(report: dict[str, Any], record: dict[str, Any],
+                 cases: Sequence[str]) -> dict[str, _Answers]:
+    """A run's report and its record, which has a letter for each case and property: s for skip."""
+    backend, judged = report["backends"][0], record["backends"][0]["cases"]
+    names = [one["id"] for one in backend["properties"]]
+    if [one["i"] for one in judged] != list(range(len(cases))):
+        raise UsageError(f"{len(judged)} of {len(cases)} cases were judged")
+    out: dict[str, _Answers] = {}
+    for case, one in zip(cases, judged, strict=True):
+        texts = dict(one["m"])
+        out[case] = {}, {names[n]: record["texts"][texts[n]]
+                         for n, letter in enumerate(one["v"]) if letter == "s"}
+    for told in backend["failures"]:
+        if told["property"] != "P00":  # it fails on purpose
+            original = told.get("original") or told["case"]
+            out[original][0][told["property"]] = Failure(told["case"], told["message"])
+    return out
+
+
+def full_case(line: str, arch: str) -> str | None:
+    """A case with all its fields; None if it names another architecture. UsageError: it is none."""
+    call = planner_call(line if "arch=" in line else f"{line};arch={arch}")
+    return str(call["name"]) if call["arch"] == arch else None

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Sequence
 
 from .aiter.suite.tests import TESTS, AiterTest
-from .aiter_cases import CaseLine, Cases, planner_call
+from .aiter_cases import CaseLine, Cases, full_case
 from .aiter_compare import CASES, compare
 from .aiter_history import (
     Commit,
@@ -130,6 +130,8 @@ def _compare(options: argparse.Namespace, clone: pathlib.Path) -> int:
             raise UsageError(f"'{options.cases}' has no case")
         lines = {arch: told for arch in archs}
     found = compare(clone, commit_of(clone, options.base), commit_of(clone, options.head), lines)
+    if found.cases == 0:
+        raise UsageError(f"no case is of {' or '.join(archs)}")
     _say(found.text())
     if options.report_md is not None:
         pathlib.Path(options.report_md).write_text(found.markdown(), encoding="utf-8")
@@ -149,11 +151,10 @@ class _Either:
 
 
 def _full(case: str, arch: str) -> str:
-    """A case with all its fields. UsageError: it is none, or of another architecture."""
-    call = planner_call(case if "arch=" in case else f"{case};arch={arch}")
-    if call["arch"] != arch:
-        raise UsageError(f"the case is of {call['arch']}, and --arch is {arch}")
-    return str(call["name"])
+    found = full_case(case, arch)
+    if found is None:
+        raise UsageError(f"the case names another architecture, and --arch is {arch}")
+    return found
 
 
 def _say(line: str) -> None:

@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 from collections.abc import Sequence
 
-from .aiter_cases import Failure, Judged, judge_tree, planner_call, read_judged
+from .aiter_cases import Judged, full_case, judge_tree, read_judged
 from .aiter_history import WATCHED, Commit, git, kept, take_out
 
 #: Shapes that meet each family of kernels: heads, rows, dtypes, cut and whole, with a plan and
@@ -97,7 +97,9 @@ def compare(clone: pathlib.Path, base: Commit, head: Commit, cases: dict[str, Se
     count = 0
     with tempfile.TemporaryDirectory(prefix="mla-testbed-compare-") as folder:
         for arch, lines in cases.items():
-            full = [planner_call(f"{line};arch={arch}")["name"] for line in lines]
+            full = [case for line in lines if (case := full_case(line, arch)) is not None]
+            if not full:
+                continue
             before, after = (_judged(clone, commit, pathlib.Path(folder) / commit.id, arch, full)
                              for commit in (base, head))
             count += len(full)
@@ -125,8 +127,9 @@ def differences(before: Judged, after: Judged) -> list[tuple[str, bool, str]]:
     """What changed between two answers to one case: a sentence, whether it is worse, and the
     smallest case that shows it or ""."""
     out: list[tuple[str, bool, str]] = []
-    for name in sorted(before.failures.keys() | after.failures.keys()):
-        out += _of_property(name, before.failures.get(name), after.failures.get(name))
+    for name in sorted(before.failures.keys() | before.skipped.keys() | after.failures.keys()
+                       | after.skipped.keys()):
+        out += _of_property(name, before, after)
     if bool(before.planless) != bool(after.planless):
         out.append((f"no plan: {after.planless}" if after.planless else
                     f"is planned, and was not: {before.planless}", bool(after.planless), ""))
@@ -135,13 +138,15 @@ def differences(before: Judged, after: Judged) -> list[tuple[str, bool, str]]:
     return out
 
 
-def _of_property(name: str, before: Failure | None, after: Failure | None) \
-        -> list[tuple[str, bool, str]]:
-    if after is None:
-        return [(f"{name} holds, and did not", False, "")]
-    if before is None:
-        return [(f"{name} fails: {after.message}", True, after.case)]
-    return []
+def _of_property(name: str, before: Judged, after: Judged) -> list[tuple[str, bool, str]]:
+    if name in after.failures:
+        now = after.failures[name]
+        return [] if name in before.failures else [(f"{name} fails: {now.message}", True, now.case)]
+    if name in after.skipped:  # what is not judged holds as little as what fails
+        why = after.skipped[name]
+        return [] if name in before.skipped else [(f"{name} is not judged: {why}", True, "")]
+    was = "did not" if name in before.failures else "was not judged"
+    return [(f"{name} holds, and {was}", False, "")]
 
 
 def _first_word(before: dict[str, list[int]], after: dict[str, list[int]]) -> str:

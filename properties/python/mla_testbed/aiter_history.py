@@ -29,7 +29,9 @@ PATHS = ("aiter", "csrc", "op_tests", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/g
 WATCHED = ("aiter/mla.py", "aiter/ops/attention.py", "aiter/jit", "csrc/kernels/mla",
            "csrc/py_itfs_cu/asm_mla.cu", "csrc/include", "op_tests/test_mla_persistent.py",
            "op_tests/test_mla_reduce.py", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla")
-_WORSE = (runner.FAIL, runner.INCONCLUSIVE)
+#: Of a case that AITER does not take.
+REFUSED = "refused"
+_WORSE = (runner.FAIL, runner.INCONCLUSIVE, REFUSED)
 
 
 class HistoryError(RuntimeError):

@@ -10,6 +10,7 @@
 #include "hip_backend/aiter_tree/tree_backend.hpp"
 #include "hip_backend/aiter_tree/tree_planner.hpp"
 #include "properties/claims/support/damaged_launch.hpp"
+#include "properties/judge/judge.hpp"
 #include "properties/step/subject.hpp"
 #include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
@@ -49,6 +50,12 @@ Error error_of(const std::string& how) {
   const auto sizes = make_tree_planner(*process)->sizes({});
   return sizes ? Error{ErrorCode::usage, "it answered"} : sizes.error();
 }
+
+// A tree that answers rightly, and its backend.
+struct Right {
+  Tree tree{"right"};
+  std::unique_ptr<Backend> backend = make_tree_backend(*tree.start());
+};
 
 prop::Subject subject_of(const Backend& backend, const std::string& line) {
   return prop::Subject(case_of(line), backend, nullptr);
@@ -129,19 +136,29 @@ TEST_CASE("aiter tree: its planner's sizes and plan are those of the step, poiso
   CHECK(head["uniform_qo_len"] == 1);
 }
 
+TEST_CASE("aiter tree: a plan and sizes that are not the core's pass P15 and P33", "[aiter_tree]") {
+  const Right right;
+  const auto& [tree, backend] = right;
+  const std::vector<const prop::Property*> properties = {prop::find_property("P15"),
+                                                         prop::find_property("P33")};
+  const Case c = case_of("mla1:1q1s9_1q1s5;heads=16;cu=4");
+  for (const prop::Outcome& outcome : prop::judge(c, properties, *backend, nullptr).outcomes) {
+    INFO(outcome.message);
+    CHECK(outcome.verdict == prop::Verdict::pass);
+  }
+}
+
 TEST_CASE("aiter tree: a kernel of v1.2 that is asked for by name is refused", "[aiter_tree]") {
-  const Tree tree("right");
-  const auto process = tree.start();
-  const auto backend = make_tree_backend(*process);
+  const Right right;
+  const auto& [tree, backend] = right;
   prop::Subject subject = subject_of(*backend, "mla1:1q1s9;cu=4;planner=v12serial");
   CHECK(subject.metadata().error().message == "AITER chooses the kernel of planner v1.2 itself");
 }
 
 TEST_CASE("aiter tree: heads are padded for AITER and taken back from where they were put",
           "[aiter_tree]") {
-  const Tree tree("right");
-  const auto process = tree.start();
-  const auto backend = make_tree_backend(*process);
+  const Right right;
+  const auto& [tree, backend] = right;
   prop::Subject subject = subject_of(*backend, "mla1:1q1s9;heads=8;cu=4");
   const auto result = backend->run({*subject.metadata(), *subject.tensors()}, {});
   REQUIRE(result);
@@ -155,9 +172,8 @@ TEST_CASE("aiter tree: heads are padded for AITER and taken back from where they
 
 TEST_CASE("aiter tree: a work that may not run is a fault and is left out of the lists",
           "[aiter_tree]") {
-  const Tree tree("right");
-  const auto process = tree.start();
-  const auto backend = make_tree_backend(*process);
+  const Right right;
+  const auto& [tree, backend] = right;
   prop::Subject subject = subject_of(*backend, "mla1:1q1s9_1q1s5;heads=16;cu=4;planner=v12");
   const DecodeMetadata& md = *subject.metadata();
   plan::Plan damaged = md.plan->clone();
@@ -176,9 +192,8 @@ TEST_CASE("aiter tree: a work that may not run is a fault and is left out of the
 
 TEST_CASE("aiter tree: rows without a key have output 0 and LSE -inf, whatever AITER answers",
           "[aiter_tree]") {
-  const Tree tree("right");
-  const auto process = tree.start();
-  const auto backend = make_tree_backend(*process);
+  const Right right;
+  const auto& [tree, backend] = right;
   prop::Subject subject = subject_of(*backend, "mla1:1q1s9_1q1s0;heads=16;cu=4;planner=v12");
   const auto result = backend->run({*subject.metadata(), *subject.tensors()}, {});
   REQUIRE(result);
@@ -189,9 +204,8 @@ TEST_CASE("aiter tree: rows without a key have output 0 and LSE -inf, whatever A
 
 TEST_CASE("aiter tree: without a plan a page outside of the cache is an error before the launch",
           "[aiter_tree]") {
-  const Tree tree("right");
-  const auto process = tree.start();
-  const auto backend = make_tree_backend(*process);
+  const Right right;
+  const auto& [tree, backend] = right;
   prop::Subject subject = subject_of(*backend, "mla1:1q1s9;heads=16;planner=none");
   const DecodeMetadata& md = *subject.metadata();
   prop::StepLists lists(md);
@@ -201,8 +215,8 @@ TEST_CASE("aiter tree: without a plan a page outside of the cache is an error be
 }
 
 TEST_CASE("aiter tree: a shape of another architecture is not supported", "[aiter_tree]") {
-  const Tree tree("right");
-  const auto backend = make_tree_backend(*tree.start());
+  const Right right;
+  const auto& [tree, backend] = right;
   prop::Subject other = subject_of(cpu_backend(), "mla1:1q1s9;arch=gfx950");
   CHECK(backend->supports(*other.shape()).reason ==
         "a case of gfx950 does not run on device emulated:gfx942");
