@@ -108,7 +108,7 @@ MaybeError refusal_of(Subject& subject, const Backend& backend, bool refused) {
     const Error why{ErrorCode::unsupported, backend_name(backend) + ": " + support.reason};
     return steps.size() > 1 ? of_step(i, why) : why;
   }
-  return std::nullopt;
+  return subject.seen_refusal();  // of a backend that knows only when it launches
 }
 
 }  // namespace

@@ -219,6 +219,7 @@ MaybeError Subject::seen_refusal() const {
     const bool refused = error.code == ErrorCode::unsupported || error.code == ErrorCode::refused;
     return refused ? MaybeError(error) : std::nullopt;
   };
+  if (const MaybeError decode = refusal(state_->result)) return decode;
   const MaybeError prefill = refusal(state_->prefill);
   return prefill ? prefill : refusal(state_->fa);
 }

@@ -56,8 +56,7 @@ class Subject {
   // Kind fa: all steps of the case on one device; see run_fa().
   const Result<std::vector<FaStepRun>>& fa() &;
 
-  // Why the step of a prefill or FA case is not executed, if it was asked for and it is
-  // refused.
+  // Why the step of the case is not executed, if it was asked for and it is refused.
   [[nodiscard]] MaybeError seen_refusal() const;
 
   // A subject of another case with the same backend and interposer (for "same answer if ..."

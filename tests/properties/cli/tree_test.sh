@@ -54,6 +54,12 @@ expect_exit 1
 expect_out 'the process of the AITER tree ended while it was answering'
 try replay "$case" "${on_tree[@]}" "$scratch/refuses" --property P05
 expect_exit 10
+# What it refuses at the launch is refused as well, whatever holds without one.
+mkdir "$scratch/takes-no-step"
+try replay "$case" "${on_tree[@]}" "$scratch/takes-no-step" --property P04,P05
+expect_exit 10
+expect_out '^P04 indptr_shape: pass'
+expect_out '^refused: AITER: AssertionError: nhead=17'
 # A report names the tree.
 try run --cases 1 "${on_tree[@]}" "$scratch/right" --property P05 --json --no-progress
 expect_json
