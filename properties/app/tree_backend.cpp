@@ -83,7 +83,10 @@ MaybeError TreePlanners::ask(const dump::Dump& dump, dump::Answer& answer) {
   auto& planner = planners_[*arch];
   if (!planner) {
     auto made = make_tree_planner(directory_, *arch);
-    if (!made) return made.error();
+    if (!made) {
+      directory_.clear();  // it is said once, and not tried again
+      return made.error();
+    }
     planner = std::move(*made);
   }
   dump::hold_against(*planner, dump, answer);
