@@ -39,31 +39,24 @@ Runtime::Runtime() {
 }
 
 void Runtime::take_run_words() {
-  const auto words = [](const char* value) { return std::string_view(value ? value : ""); };
-  const auto note = [this](const auto& read) { launched.faults.push_back(read.error().message); };
-  gfx::RunOptions& run = device.options;
-  const std::string_view checks = words(std::getenv("MLA_HIP_CHECKS"));
-  if (checks == "1" || checks == "coherence") {
-    run.checks = gfx::every_check;
-    run.checks.lanes = true;
-    run.checks.coherence = checks == "coherence";
-  } else if (const auto read = gfx::checks_from("MLA_HIP_CHECKS", checks)) {
-    run.checks = *read;
-  } else {
-    note(read);
+  const auto timing = gfx::run_of_environment();
+  if (timing)
+    device.options = *timing;
+  else
+    launched.faults.push_back(timing.error().message);
+  const char* const value = std::getenv("MLA_HIP_CHECKS");
+  const std::string_view words = value == nullptr ? "" : value;
+  if (words == "1" || words == "coherence") {
+    device.options.checks = gfx::every_check;
+    device.options.checks.lanes = true;
+    device.options.checks.coherence = words == "coherence";
+    return;
   }
-  const auto schedule =
-      gfx::schedule_from("MLA_TESTBED_SCHEDULE", words(std::getenv("MLA_TESTBED_SCHEDULE")));
-  if (schedule)
-    run.schedule = *schedule;
+  const auto checks = gfx::checks_from("MLA_HIP_CHECKS", words);
+  if (checks)
+    device.options.checks = *checks;
   else
-    note(schedule);
-  const auto arrival =
-      gfx::arrival_from("MLA_TESTBED_ARRIVAL", words(std::getenv("MLA_TESTBED_ARRIVAL")));
-  if (arrival)
-    run.arrival = *arrival;
-  else
-    note(arrival);
+    launched.faults.push_back(checks.error().message);
 }
 
 Runtime::~Runtime() {

@@ -6,6 +6,7 @@
 
 #include "core/say.hpp"
 #include "hip_backend/device/open_device.hpp"
+#include "hip_backend/gfx_emulator/run/run_words.hpp"
 #include "properties/c_api/backend.hpp"
 
 namespace mla::c_api {
@@ -29,7 +30,9 @@ std::optional<Failure> run_on(const std::string& label, Arch arch,
   Slot& slot = slot_of(label);
   const std::scoped_lock lock(slot.mutex);
   if (slot.device == nullptr) {
-    auto opened = hip::open_device(label);
+    const auto run = gfx::run_of_environment();
+    if (!run) return failure_of(run.error());
+    auto opened = hip::open_device(label, {.run = *run});
     if (!opened) return not_there(opened.error());
     slot.device = std::move(*opened);
   }

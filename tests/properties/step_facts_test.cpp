@@ -159,6 +159,22 @@ TEST_CASE("facts: without a plan each split has its own last tile", "[judge][led
   CHECK(of("1q40s200", 2) == 0);
 }
 
+TEST_CASE("facts: a work without keys is one that has rows", "[judge][ledger]") {
+  CHECK(number("keyless_work", "mla1:1q1s0_1q1s50;cu=1") == 0);  // the core makes none
+  const auto step = planned_step("mla1:2q1s50;cu=1");
+  const auto with = [&](std::int32_t rows, std::int32_t pages) {
+    plan::WorkItem first = step->metadata.plan->work(0);
+    first.q_end = first.q_begin + rows;
+    first.kv_end = first.kv_begin + pages;
+    step->metadata.plan->set_work(0, first);
+    return number("keyless_work", step->launch());
+  };
+  CHECK(with(1, 0) == 1);
+  CHECK(with(1, -2) == 1);
+  CHECK(with(0, 0) == 0);
+  CHECK(with(1, 1) == 0);
+}
+
 TEST_CASE("facts: rows shift where a request with keys has fewer than the longest, or follows",
           "[judge][ledger]") {
   CHECK(number("shifted_rows", "mla1:2q2s30") == 0);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import mla_testbed as mla
@@ -47,6 +49,24 @@ def test_an_unknown_backend_is_refused_and_the_default_is_cpu() -> None:
     assert mla.backend() == "cpu"
     with pytest.raises(mla.UsageError, match="backend is 'gpu'; expected cpu, aiter or hip"):
         mla.set_backend("gpu")
+
+
+def _in_a_process(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    here = os.path.dirname(os.path.abspath(__file__))
+    whole = f"import sys; sys.path.insert(0, {here!r})\n{code}"
+    return subprocess.run([sys.executable, "-c", whole], env={**os.environ, **variables},
+                          capture_output=True, text=True, check=False)
+
+
+def test_a_timing_in_the_environment_is_taken_and_other_words_are_refused(hip: None) -> None:
+    code = ("import mla_testbed as mla, steps; mla.set_backend('hip'); "
+            "print(steps.decode_with_plan(steps.make_step([70, 33], 2, 16))[0].sum())")
+    usual = _in_a_process(code)
+    assert usual.returncode == 0, usual.stderr
+    late = _in_a_process(code, MLA_TESTBED_SCHEDULE="slice=64", MLA_TESTBED_ARRIVAL="late")
+    assert late.stdout == usual.stdout
+    wrong = _in_a_process(code, MLA_TESTBED_ARRIVAL="soon")
+    assert "UsageError: MLA_TESTBED_ARRIVAL has value 'soon': expected early" in wrong.stderr
 
 
 @needs_aiter

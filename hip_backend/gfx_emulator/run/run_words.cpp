@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <vector>
 
@@ -125,6 +126,20 @@ Result<MfmaMode> matrix_from(std::string_view option, std::string_view text) {
   if (text.empty() || text == "fast") return MfmaMode::fast;
   if (text == "exact") return MfmaMode::exact;
   return bad(option, text, "expected fast or exact");
+}
+
+Result<RunOptions> run_of_environment() {
+  const auto words = [](const char* value) { return std::string_view(value ? value : ""); };
+  const auto schedule =
+      schedule_from("MLA_TESTBED_SCHEDULE", words(std::getenv("MLA_TESTBED_SCHEDULE")));
+  if (!schedule) return schedule.error();
+  const auto arrival =
+      arrival_from("MLA_TESTBED_ARRIVAL", words(std::getenv("MLA_TESTBED_ARRIVAL")));
+  if (!arrival) return arrival.error();
+  RunOptions run;
+  run.schedule = *schedule;
+  run.arrival = *arrival;
+  return run;
 }
 
 std::string words_of(const Checks& checks) {

@@ -22,6 +22,9 @@ namespace mla::gfx {
 // "fast" or "exact".
 [[nodiscard]] Result<MfmaMode> matrix_from(std::string_view option, std::string_view words);
 
+// The usual run with the timing of MLA_TESTBED_SCHEDULE and MLA_TESTBED_ARRIVAL.
+[[nodiscard]] Result<RunOptions> run_of_environment();
+
 // The same back. Words of Checks do not say whether global races are notes.
 [[nodiscard]] std::string words_of(const Checks& checks);
 [[nodiscard]] std::string words_of(const Schedule& schedule);

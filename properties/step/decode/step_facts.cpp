@@ -64,6 +64,14 @@ std::int64_t short_piece(Launch l) {
   return found ? 1 : 0;
 }
 
+std::int64_t keyless_work(Launch l) {
+  bool found = false;
+  each_work(l, [&](const plan::WorkItem& work, std::int64_t) {
+    found = found || (work.q_end > work.q_begin && work.kv_end <= work.kv_begin);
+  });
+  return found ? 1 : 0;
+}
+
 // Of the request that has fewest; 0 without splits.
 std::int64_t keys_per_split(Launch l) {
   const std::int64_t splits = l.metadata.shape.kv_splits;
@@ -251,6 +259,7 @@ std::vector<Fact> make_facts() {
       truth("shifted_rows",
             "a request with keys has fewer rows than the longest, or comes after one that has",
             shifted_rows),
+      truth("keyless_work", "a work of the plan has rows and no keys", keyless_work),
       truth("row_without_keys", "a request has keys, but fewer than rows", row_without_keys),
   };
 }
