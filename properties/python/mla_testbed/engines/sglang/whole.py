@@ -13,6 +13,7 @@ import torch
 from ... import world
 from ...errors import UsageError
 from .. import plain, surroundings
+from ..e2e import drafts
 from ..e2e.scenario import Scenario
 from ..engine import Machine
 from ..fa import served
@@ -31,6 +32,7 @@ class Whole:
 
     Attributes:
         name, supported: "sglang", and versions that whole runs know.
+        first_draft: what a draft gets in place of a request's first token.
         version, aiter: of SGLang and of AITER. watch: what it did.
 
     Raises:
@@ -40,6 +42,7 @@ class Whole:
     """
 
     name, supported = "sglang", stand_ins.SUPPORTED
+    first_draft = drafts.LEFT_OUT
 
     def __init__(self, scenario: Scenario, units: int) -> None:
         _expect(scenario)

@@ -10,6 +10,7 @@ import torch
 
 from ... import world
 from .. import plain, surroundings
+from ..e2e import drafts
 from ..e2e.scenario import Scenario
 from ..engine import Machine
 from ..fa import served
@@ -28,6 +29,7 @@ class Whole:
 
     Attributes:
         name, supported: "vllm", and versions that whole runs know.
+        first_draft: what a draft gets in place of a request's first token.
         version, aiter: of vLLM and of AITER. watch: what it did.
 
     Raises:
@@ -36,6 +38,7 @@ class Whole:
     """
 
     name, supported = "vllm", SUPPORTED
+    first_draft = drafts.MASKED
 
     def __init__(self, scenario: Scenario, units: int) -> None:
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the core in this process
