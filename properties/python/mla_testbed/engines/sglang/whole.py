@@ -65,6 +65,7 @@ class Whole:
         self.watch = Watch(self.version, scenario, Observed(scenario.arch, units))
         self._scheduler: Any = None
         self._seen: list[Any] = []
+        self._earlier: list[Any] = []
         self._waiting: list[Any] = []
 
     def start(self, scenario: Scenario, folder: pathlib.Path) -> None:
@@ -113,8 +114,8 @@ class Whole:
         from sglang.srt.managers.io_struct import TokenizedGenerateReqInput
         from sglang.srt.sampling.sampling_params import SamplingParams
 
-        turn = len(self._seen)
-        self._seen = []
+        self._earlier += self._seen
+        turn, self._seen = len(self._earlier), []
         for number, prompt in enumerate(prompts):
             ask = SamplingParams(temperature=0.0, max_new_tokens=self._scenario.tokens,
                                  ignore_eos=True)
@@ -136,8 +137,8 @@ class Whole:
                 sum(int(request.cached_tokens) for request in made))
 
     def metrics(self) -> dict[str, float]:
-        """Drafted and accepted tokens of the latest requests, as SGLang counts them."""
-        seen = self._seen
+        """Drafted and accepted tokens, as SGLang counts them."""
+        seen = [*self._earlier, *self._seen]
         return {"draft_tokens": float(self._scenario.draft * sum(r.spec_verify_ct for r in seen)),
                 "accepted_tokens": float(sum(r.spec_num_correct_drafts for r in seen))}
 
