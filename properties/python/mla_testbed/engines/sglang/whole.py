@@ -79,7 +79,7 @@ class Whole:
         arguments = ServerArgs(
             model_path=str(folder), skip_tokenizer_init=True, attention_backend="aiter",
             device="cuda", dtype="bfloat16", page_size=s.block, max_total_tokens=_TOKENS,
-            max_running_requests=max(s.requests, 2), context_length=-(-longest // 64) * 64,
+            max_running_requests=_room(s), context_length=-(-longest // 64) * 64,
             mem_fraction_static=0.5, random_seed=s.seed % (1 << 31), sampling_backend="pytorch",
             disable_radix_cache=not s.prefix, chunked_prefill_size=s.chunk or -1,
             disable_overlap_schedule=not s.late, log_level="error",
@@ -179,5 +179,11 @@ def _speculation(scenario: Scenario, folder: pathlib.Path) -> dict[str, Any]:
 
 
 def _sizes(scenario: Scenario) -> list[int]:
-    """Requests of captured steps: some batches are padded."""
-    return [1 << power for power in range((scenario.requests - 1).bit_length() + 1)]
+    """Requests of captured steps."""
+    return [1 << power for power in range(_room(scenario).bit_length())]
+
+
+def _room(scenario: Scenario) -> int:
+    """Most requests of a step: a power of two, so that other numbers are padded in graphs. SGLang
+    captures no size above it."""
+    return 1 << max(scenario.requests - 1, 1).bit_length()
