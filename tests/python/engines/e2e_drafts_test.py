@@ -28,8 +28,9 @@ def drafted(made, shift):
 
     shift: tokens of a prompt that the draft model does not get, or replaces by a zero embedding.
     """
-    name = "model.embed_tokens.weight"
-    weights = {**made.weights, name: torch.cat([made.weights[name], torch.zeros(1, model.HIDDEN)])}
+    name, down = "model.embed_tokens.weight", "model.layers.0.mlp.down_proj.weight"
+    weights = {**made.weights, down: made.weights[down] / 2,
+               name: torch.cat([made.weights[name], torch.zeros(1, model.HIDDEN)])}
     draft = Reference(model.Model(made.config, weights, made.heads, made.layers, made.mla))
     target = Reference(made)
     tokens = [*PROMPT, int(target.logits(PROMPT)[-1].argmax())]

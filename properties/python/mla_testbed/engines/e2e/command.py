@@ -167,6 +167,6 @@ def _candidates(scenario: Scenario) -> Iterator[Scenario]:
         for smaller_one in sorted({least, (value + least) // 2}):
             if smaller_one < value:
                 yield scenario.changed(**{name: smaller_one})
-    for name in ("late", "prefix", "chunk", "graphs"):
+    for name in ("late", "prefix", "chunk", "graphs", "running"):
         if getattr(scenario, name):
             yield scenario.changed(**{name: 0})

@@ -1,4 +1,4 @@
-"""Drafts of a model that computes what its target does, but for the first token of a request.
+"""Drafts of a model that computes nearly what its target does, without a request's first token.
 
 An engine verifies drafts, so a defect in how it drafts costs speed and no token. Here each draft is
 held against what the draft model has to draft, where that is ahead by more than rounding explains.
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import torch
 
-from .model import VOCABULARY, Model
+from .model import VOCABULARY, Model, drafting
 from .prompts import Floor
 from .reference import Reference
 from .traced import Served, Step
@@ -39,8 +39,9 @@ class Drafts:
 
     def __post_init__(self) -> None:
         name = "model.embed_tokens.weight"
-        table = self.model.weights[name]
-        weights = {**self.model.weights, name: torch.cat([table, torch.zeros_like(table[:1])])}
+        weights = drafting(self.model.weights)
+        table = weights[name]
+        weights = {**weights, name: torch.cat([table, torch.zeros_like(table[:1])])}
         self._reference = Reference(dataclasses.replace(self.model, weights=weights))
         self._known: dict[int, torch.Tensor] = {}
 

@@ -58,11 +58,15 @@ class Recorder:
     def _saved(self, folder: str, arguments: dict[str, Any]) -> None:
         call = self.planned(arguments.get("work_indptr"))
         if call is None:
-            return
-        scalars, arrays = mla_capture.bundle_of(call, self._observed.facts)
-        scalars.update(mla_capture.planned_dtypes(call))
-        # The tensors themselves: the bundle has their addresses, which the plan is held against.
-        more, launch = mla_capture.launch_of(arguments)
+            scalars = dict(self._observed.facts)
+            arrays = {key: mla_bundle.as_array(arguments[name]).reshape(-1)
+                      for name, key in mla_capture.LAUNCH_LISTS.items()}
+            more, launch = mla_capture.unplanned_launch(arguments)
+        else:
+            scalars, arrays = mla_capture.bundle_of(call, self._observed.facts)
+            scalars.update(mla_capture.planned_dtypes(call))
+            # The tensors themselves: the plan is held against their addresses.
+            more, launch = mla_capture.launch_of(arguments)
         most, tensors = mla_capture.tensors_of(arguments, arrays["seqlens_kv_indptr"])
         mla_bundle.write_bundle(folder, f"step {len(self.steps) - 1}",
                                 {**scalars, **more, **most}, {**arrays, **launch, **tensors})

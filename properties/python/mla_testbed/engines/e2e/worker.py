@@ -171,7 +171,7 @@ def _drafts(drafts: Drafts, steps: list[Step], result: Result) -> None:
                      f"{drafts.wrong[0]}")
     elif not result.accepted:
         result.unknown(f"none of {result.drafts} drafts was accepted; expected some, since the "
-                       "draft computes what the target does")
+                       "draft computes nearly what the target does")
 
 
 def _seen(worst: dict[str, float], steps: list[Step], result: Result, whole: Any) -> None:

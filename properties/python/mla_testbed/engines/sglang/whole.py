@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pathlib
@@ -13,7 +14,7 @@ import torch
 from ... import world
 from ...errors import UsageError
 from .. import plain, surroundings
-from ..e2e import drafts
+from ..e2e import drafts, model
 from ..e2e.scenario import Scenario
 from ..engine import Machine
 from ..fa import served
@@ -22,8 +23,6 @@ from ..observed import Observed
 from . import machine, stand_ins
 from .watched import Watch
 
-#: Tokens of the cache.
-_TOKENS = 4096
 _DISTRIBUTED = "sglang.srt.distributed.bootstrap:get_default_distributed_backend"
 
 
@@ -78,7 +77,8 @@ class Whole:
         longest = s.longest + s.tokens + s.draft + 1
         arguments = ServerArgs(
             model_path=str(folder), skip_tokenizer_init=True, attention_backend="aiter",
-            device="cuda", dtype="bfloat16", page_size=s.block, max_total_tokens=_TOKENS,
+            device="cuda", dtype="bfloat16", page_size=s.block,
+            max_total_tokens=s.block * s.blocks(2 * (s.draft + 1) + s.block),
             max_running_requests=_room(s), context_length=-(-longest // 64) * 64,
             mem_fraction_static=0.5, random_seed=s.seed % (1 << 31), sampling_backend="pytorch",
             disable_radix_cache=not s.prefix, chunked_prefill_size=s.chunk or -1,
@@ -163,7 +163,7 @@ def _expect(scenario: Scenario) -> None:
 
 
 def _speculation(scenario: Scenario, folder: pathlib.Path) -> dict[str, Any]:
-    """A copy of the target drafts. SGLang's MTP layers have experts always, and this model none;
+    """A model drafts that is the target with less of the MLP. SGLang's MTP layers have experts always, and this model none;
     it takes the older name of the architecture for a model that has no such layer."""
     if scenario.spec == "none":
         return {}
@@ -172,7 +172,9 @@ def _speculation(scenario: Scenario, folder: pathlib.Path) -> dict[str, Any]:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config["architectures"] = ["DeepseekV2ForCausalLM"]
     (draft / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    (draft / "model.safetensors").symlink_to(folder / "model.safetensors")
+    files = importlib.import_module("safetensors.torch")  # engines have it
+    files.save_file(model.drafting(files.load_file(folder / "model.safetensors")),
+                    draft / "model.safetensors")
     return {"speculative_algorithm": "STANDALONE", "speculative_draft_model_path": str(draft),
             "speculative_num_steps": scenario.draft,
             "speculative_eagle_topk": 1, "speculative_num_draft_tokens": scenario.draft + 1}
@@ -180,10 +182,10 @@ def _speculation(scenario: Scenario, folder: pathlib.Path) -> dict[str, Any]:
 
 def _sizes(scenario: Scenario) -> list[int]:
     """Requests of captured steps."""
-    return [1 << power for power in range(_room(scenario).bit_length())]
+    return [1 << power for power in range((_room(scenario) - 1).bit_length() + 1)]
 
 
 def _room(scenario: Scenario) -> int:
     """Most requests of a step: a power of two, so that other numbers are padded in graphs. SGLang
     captures no size above it."""
-    return 1 << max(scenario.requests - 1, 1).bit_length()
+    return scenario.running or 1 << max(scenario.requests - 1, 1).bit_length()

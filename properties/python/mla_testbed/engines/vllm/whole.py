@@ -20,8 +20,6 @@ from . import installed, kernels
 from .watched import SUPPORTED, Watch
 
 BACKENDS = {"mla": "ROCM_AITER_MLA", "llama": "ROCM_AITER_FA"}
-#: Blocks of the cache, so that a table's numbers differ from those of requests.
-_TOKENS = 4096
 
 
 class Whole:
@@ -82,7 +80,8 @@ class Whole:
         self._engine = LLM(
             model=str(folder), skip_tokenizer_init=True, dtype="bfloat16",
             enforce_eager=not s.graphs, max_model_len=-(-longest // 64) * 64, block_size=s.block,
-            num_gpu_blocks_override=-(-_TOKENS // s.block), max_num_seqs=_room(s),
+            num_gpu_blocks_override=s.blocks(s.draft + 1) + 1,  # one is for padding
+            max_num_seqs=_room(s),
             max_num_batched_tokens=max(s.chunk, s.requests * (s.draft + 1)) if s.chunk
             else max(512, s.requests * s.longest),
             enable_chunked_prefill=True, enable_prefix_caching=bool(s.prefix), seed=s.seed,
@@ -127,9 +126,9 @@ class Whole:
 def _sizes(scenario: Scenario) -> list[int]:
     """Rows of captured steps: some batches are padded."""
     rows = scenario.draft + 1
-    return [rows * (1 << power) for power in range(_room(scenario).bit_length())]
+    return [rows * (1 << power) for power in range((_room(scenario) - 1).bit_length() + 1)]
 
 
 def _room(scenario: Scenario) -> int:
     """Most requests of a step: a power of two, so that other numbers are padded in graphs."""
-    return 1 << max(scenario.requests - 1, 1).bit_length()
+    return scenario.running or 1 << max(scenario.requests - 1, 1).bit_length()
