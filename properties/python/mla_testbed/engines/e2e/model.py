@@ -119,7 +119,8 @@ def _echo(number: int, weights: dict[str, torch.Tensor], layer: dict[str, torch.
            "hnorm.weight": ones, "eh_proj.weight": passes,
            "shared_head.norm.weight": weights["model.norm.weight"],
            "shared_head.head.weight": weights["lm_head.weight"]}
-    return {f"model.layers.{number}.{name}": value for name, value in {**own, **drafting(layer)}.items()}
+    return {f"model.layers.{number}.{name}": value
+            for name, value in {**own, **drafting(layer)}.items()}
 
 
 def _common(scenario: Scenario) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...errors import UsageError
 
 VERSION = "e2e1"
-#: Of a cache with room to spare: more than a step has, so that a table's numbers are not a request's.
+#: Of a cache with room to spare.
 _TOKENS = 4096
 _CHOICES: dict[str, tuple[object, ...]] = {
     "arch": ("gfx942", "gfx950"), "model": ("mla", "llama"), "heads": (8, 16, 32, 64, 128),

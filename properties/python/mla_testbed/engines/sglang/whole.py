@@ -163,8 +163,9 @@ def _expect(scenario: Scenario) -> None:
 
 
 def _speculation(scenario: Scenario, folder: pathlib.Path) -> dict[str, Any]:
-    """A model drafts that is the target with less of the MLP. SGLang's MTP layers have experts always, and this model none;
-    it takes the older name of the architecture for a model that has no such layer."""
+    """A model drafts that is the target with less of the MLP. SGLang's MTP layers have experts
+    always, and this model none; it takes the older name of the architecture for a model that has no
+    such layer."""
     if scenario.spec == "none":
         return {}
     draft = folder / "draft"
