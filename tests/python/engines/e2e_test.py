@@ -45,8 +45,17 @@ def test_a_scenario_is_what_its_line_says(scenario):
 
 def test_a_cache_has_room_to_spare_or_is_that_of_the_requests_that_run():
     assert Scenario(block=16).blocks(9) == 256
-    # Of 100 + 12 + 9 tokens each: three run, and one more fits.
-    assert Scenario(block=16, running=3).blocks(9) == 4 * 8
+    # Of 100 + 12 + 9 tokens each: not all of three can grow to their end without another's.
+    assert Scenario(block=16, running=3).blocks(9) == 3 * 8 - 1
+    assert Scenario(block=64, running=1).blocks(9) == 2
+
+
+def test_requests_that_wait_end_at_different_times_and_every_third_shares_no_prefix():
+    scenario = SMALL.changed(running=2, requests=4, tokens=5, longest=9, prefix=1)
+    asked = prompts.ask(scenario, model.make(scenario))
+    assert [len(expected) for expected in asked.expected] == [2, 5, 2, 5]
+    assert [prompt[:6] == asked.prompts[0][:6] for prompt in asked.prompts] == [
+        True, True, False, True]
 
 
 def test_the_same_seed_draws_the_same_scenarios():

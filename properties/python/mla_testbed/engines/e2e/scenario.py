@@ -34,7 +34,8 @@ class Scenario:
         chunk: most tokens of a step, so that prompts are cut; 0 for no limit.
         prefix: requests share a prefix, and come twice, with the cache of prefixes on.
         requests, tokens, longest: how many, tokens that each generates, and of the longest prompt.
-        running: most requests of a step; others wait, and get the blocks of those that ended. 0: no
+        running: most requests of a step; others wait, and get the blocks of those that ended. Every
+            second one generates half of the tokens, and every third one shares no prefix. 0: no
             limit, and a cache with room to spare.
         layers: of the model. late: late copies, and a host that is ahead of its device.
         seed: of weights and prompts.
@@ -115,15 +116,20 @@ class Scenario:
                 given[name] = value
         return cls(**given)  # type: ignore[arg-type]
 
+    def tokens_of(self, number: int) -> int:
+        """Tokens that a request generates."""
+        return max(self.tokens // 2, 1) if self.running and number % 2 == 0 else self.tokens
+
     def blocks(self, reserve: int) -> int:
-        """Blocks of the cache: with `running` as many as a step can need, and one request more.
+        """Blocks of the cache: with `running` one fewer than as many requests can need.
 
         Args:
             reserve: tokens that an engine allocates ahead for a request.
         """
         if not self.running:
             return -(-_TOKENS // self.block)
-        return (self.running + 1) * -(-(self.longest + self.tokens + reserve) // self.block)
+        need = -(-(self.longest + self.tokens + reserve) // self.block)
+        return max(self.running * need - 1, need)
 
     def changed(self, **fields: object) -> Scenario:
         """A copy with other fields."""

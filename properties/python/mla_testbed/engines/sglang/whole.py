@@ -117,7 +117,7 @@ class Whole:
         self._earlier += self._seen
         turn, self._seen = len(self._earlier), []
         for number, prompt in enumerate(prompts):
-            ask = SamplingParams(temperature=0.0, max_new_tokens=self._scenario.tokens,
+            ask = SamplingParams(temperature=0.0, max_new_tokens=self._scenario.tokens_of(number),
                                  ignore_eos=True)
             ask.normalize(None)
             self._waiting.append(TokenizedGenerateReqInput(

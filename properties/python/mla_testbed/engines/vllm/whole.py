@@ -80,7 +80,7 @@ class Whole:
         self._engine = LLM(
             model=str(folder), skip_tokenizer_init=True, dtype="bfloat16",
             enforce_eager=not s.graphs, max_model_len=-(-longest // 64) * 64, block_size=s.block,
-            num_gpu_blocks_override=s.blocks(s.draft + 1) + 1,  # one is for padding
+            num_gpu_blocks_override=_blocks(s, -(-longest // 64) * 64),
             max_num_seqs=_room(s),
             max_num_batched_tokens=max(s.chunk, s.requests * (s.draft + 1)) if s.chunk
             else max(512, s.requests * s.longest),
@@ -92,8 +92,9 @@ class Whole:
         """What follows each prompt, and how many tokens of prompts were found in the cache."""
         from vllm import SamplingParams
 
-        ask = SamplingParams(temperature=0.0, max_tokens=self._scenario.tokens, ignore_eos=True,
-                             detokenize=False)
+        ask = [SamplingParams(temperature=0.0, max_tokens=self._scenario.tokens_of(number),
+                              ignore_eos=True, detokenize=False)
+               for number in range(len(prompts))]
         self.watch.on = True
         try:
             out = self._engine.generate([{"prompt_token_ids": prompt} for prompt in prompts], ask,
@@ -127,6 +128,11 @@ def _sizes(scenario: Scenario) -> list[int]:
     """Rows of captured steps: some batches are padded."""
     rows = scenario.draft + 1
     return [rows * (1 << power) for power in range((_room(scenario) - 1).bit_length() + 1)]
+
+
+def _blocks(scenario: Scenario, longest: int) -> int:
+    """Blocks for padding and for requests; a request of the longest length that vLLM takes fits."""
+    return 1 + max(scenario.blocks(scenario.draft + 1), longest // scenario.block)
 
 
 def _room(scenario: Scenario) -> int:
