@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ... import mla_bundle, mla_capture, world
 from ..observed import Observed
+from .scenario import Scenario
 from .traced import Step
 
 
@@ -102,6 +103,13 @@ class Recorder:
         entered = world.active()
         assert entered is not None
         entered.launch(copy, tensors)
+
+
+def unplanned(scenario: Scenario, rows: int) -> dict[str, Any]:
+    """What a planner would be told of a step of at most `rows` rows a request."""
+    return {"num_heads_per_head_k": scenario.heads, "num_heads_k": 1, "page_size": 1,
+            "is_causal": True, "dtype_q": scenario.cache, "dtype_kv": scenario.cache,
+            "max_seqlen_qo": rows}
 
 
 def put(step: Step, **fields: Any) -> None:

@@ -58,8 +58,7 @@ class Whole:
         replace(f"vLLM {self.version}", SUPPORTED,
                 "vllm.model_executor.models.registry:_run_in_subprocess",
                 lambda before: lambda function: function())
-        self.watch = Watch(self.version, scenario.model, scenario.layers,
-                           Observed(scenario.arch, units))
+        self.watch = Watch(self.version, scenario, Observed(scenario.arch, units))
         self._engine: Any = None
 
     def start(self, scenario: Scenario, folder: pathlib.Path) -> None:
