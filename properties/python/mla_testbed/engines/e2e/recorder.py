@@ -27,7 +27,8 @@ class Recorder:
         attending: number of the layer that attends now, -1 for none.
     """
 
-    def __init__(self, observed: Observed) -> None:
+    def __init__(self, scenario: Scenario, observed: Observed) -> None:
+        self._scenario = scenario
         self.steps: list[Step] = []
         self.on = False
         self.given: tuple[torch.Tensor, torch.Tensor] | None = None
@@ -68,9 +69,25 @@ class Recorder:
             scalars.update(mla_capture.planned_dtypes(call))
             # The tensors themselves: the plan is held against their addresses.
             more, launch = mla_capture.launch_of(arguments)
+        numbers, told = self._scheduled(len(arrays["seqlens_qo_indptr"]) - 1)
         most, tensors = mla_capture.tensors_of(arguments, arrays["seqlens_kv_indptr"])
         mla_bundle.write_bundle(folder, f"step {len(self.steps) - 1}",
-                                {**scalars, **more, **most}, {**arrays, **launch, **tensors})
+                                {**scalars, **more, **numbers, **most},
+                                {**arrays, **launch, **told, **tensors})
+
+    def _scheduled(self, requests: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the scheduler says of the first requests of the step, as a bundle has it."""
+        served = self.steps[-1].served[:requests]
+        if self.given is None or not served:
+            return {}, {}
+        positions, size = copied(self.given[1]), self._scenario.block
+        ends = [int(positions[one.first]) + one.rows for one in served]
+        width = -(-max(ends) // size)
+        table = [[*one.blocks[:width], *[0] * (width - len(one.blocks))] for one in served]
+        return {"scheduler_block_size": size}, mla_capture.told_arrays({
+            "scheduler_seq_lens": torch.tensor(ends),
+            "scheduler_query_lens": torch.tensor([one.rows for one in served]),
+            "scheduler_block_table": torch.tensor(table)})
 
     def planned(self, plan: torch.Tensor | None) -> dict[str, Any] | None:
         """The planner call that filled a plan, as its tensors are now."""

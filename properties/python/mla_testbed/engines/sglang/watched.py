@@ -28,8 +28,7 @@ class Watch(Recorder):
     """The steps of one SGLang. A step is a batch that its scheduler runs."""
 
     def __init__(self, version: str, scenario: Scenario, observed: Observed) -> None:
-        super().__init__(observed)
-        self._scenario = scenario
+        super().__init__(scenario, observed)
         self._modules: set[Any] = set()  # those of the target, not of a draft model
         at = functools.partial(replace, f"SGLang {version}", SUPPORTED)
         at("sglang.srt.managers.scheduler:Scheduler.run_batch", self._batch)

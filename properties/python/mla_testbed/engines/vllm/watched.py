@@ -28,8 +28,8 @@ class Watch(Recorder):
     """The steps of one vLLM."""
 
     def __init__(self, version: str, scenario: Scenario, observed: Observed) -> None:
-        super().__init__(observed)
-        self._scenario, self._batch = scenario, None
+        super().__init__(scenario, observed)
+        self._batch = None
         model = scenario.model
         self._blocks: dict[str, list[int]] = {}
         at = functools.partial(replace, f"vLLM {version}", SUPPORTED)
