@@ -69,17 +69,24 @@ class AiterMLAMetadataBuilder:
                  for r, keys in enumerate(seq_lens_device) for t in range(keys)]
         if os.environ.get("SWAP"):
             slots[0], slots[kv_indptr[1]] = slots[kv_indptr[1]], slots[0]
+        self.slots, self.last = np.array(slots, np.int32), np.ones(len(seq_lens_device), np.int32)
+        made = types.SimpleNamespace(paged_kv_indptr=kv_indptr, qo_indptr=query_start_loc_device)
+        if os.environ.get("UNPLANNED"):
+            return made
         plan = {name: np.zeros_like(np.array(value, np.int32)) for name, value in PLAN.items()}
-        last = np.ones(len(seq_lens_device), np.int32)
+        last = self.last
         aiter.get_mla_metadata_v1(query_start_loc_device, kv_indptr, last, 16, 1, True, np.zeros(
             2, np.uint64), *(plan[name] for name in aiter.NAMES), max_seqlen_qo=1, uni_seqlen_qo=1)
         words = np.array([plan["work_indptr"].ctypes.data, plan["work_info_set"].ctypes.data],
                          np.uint64)
-        rows = len(seq_lens_device)
+        self.launch(made, work_meta_data=words, **plan)
+        return made
+
+    def launch(self, made, **plan):
+        rows = len(made.qo_indptr) - 1
         typed = lambda *shape: np.zeros(shape, np.uint16).view(Typed)
         mla_decode_fwd(typed(rows, 16, 576), typed(64, 1, 1, 576), typed(rows, 16, 512),
-                       query_start_loc_device, kv_indptr, np.array(slots, np.int32), last, 1,
-                       work_meta_data=words, **plan)
+                       made.qo_indptr, made.paged_kv_indptr, self.slots, self.last, 1, **plan)
 
 
 class Moved:
@@ -176,6 +183,46 @@ def test_a_builder_that_moved_is_named_and_its_bundles_have_no_scheduler(
     assert judged(tmp_path).valid
 
 
+#: Two steps are built before either is launched, as the draft's is before the target's layers.
+UNPLANNED = """
+import numpy as np
+from vllm.v1.attention.backends.mla.rocm_aiter_mla import AiterMLAMetadataBuilder
+starts = np.array([0, 1, 2], np.int32)
+one, two = AiterMLAMetadataBuilder(), AiterMLAMetadataBuilder()
+table = np.array([[5, 9, 3, 0, 0], [7, 2, 0, 0, 0]], np.int32)
+first = one._build_decode(table, np.array([6, 3], np.int32), 6, None, starts)
+other = two._build_decode(table[::-1], np.array([3, 4], np.int32), 4, None, starts)
+one.launch(first)
+two.launch(other)
+other.paged_kv_indptr = other.paged_kv_indptr.copy()
+other.paged_kv_indptr[1] += 1
+two.launch(other)
+"""
+
+
+@pytest.mark.parametrize("swap", ["", "1"])
+def test_launches_without_a_plan_are_held_against_the_step_whose_builder_made_their_list(
+        tmp_path: pathlib.Path, swap: str) -> None:
+    _, err = run(tmp_path, UNPLANNED, MLA_TESTBED_CAPTURE=str(tmp_path / "steps"), UNPLANNED="1",
+                 SWAP=swap)
+    assert "steps without a plan: 3 dumped" in err
+    first, other, of_none = (mla.Bundle.load(tmp_path / "steps" / f"unplanned-{i:06d}")
+                             for i in range(3))
+    assert first.arrays["scheduler_seq_lens"].tolist() == [6, 3]
+    assert first.arrays["scheduler_block_table"].tolist() == [5, 9, 3, 7, 2, 0]
+    assert other.arrays["scheduler_seq_lens"].tolist() == [3, 4]
+    assert other.arrays["scheduler_block_table"].tolist() == [7, 2, 5, 9]
+    # A list that no builder made: nothing is said of it.
+    assert "scheduler_seq_lens" not in of_none.arrays
+    if not swap:  # the lists are right, and there is no plan to judge
+        with pytest.raises(mla.UnsupportedError, match="there are no plan buffers"):
+            mla.check(first)
+        return
+    answer = mla.check(first)
+    assert [violation.rule for violation in answer.violations] == ["schedule", "schedule"]
+    assert answer.at_fault == "the builder"
+
+
 class Mode:
     def __init__(self, name: str) -> None:
         self._name = name
@@ -190,11 +237,15 @@ class Mode:
 @pytest.mark.parametrize(("mode", "keys", "rows"), [("decode", [4, 2], 1), ("verify", [7, 5], 3)])
 def test_sglang_tells_tokens_and_counts_the_rows_of_a_verification(
         mode: str, keys: list[int], rows: int) -> None:
-    backend = types.SimpleNamespace(req_to_token=np.arange(60).reshape(3, 20))
+    backend = types.SimpleNamespace(req_to_token=np.arange(60).reshape(3, 20), num_draft_tokens=3)
     batch = types.SimpleNamespace(
-        forward_mode=Mode(mode), spec_info=types.SimpleNamespace(draft_token_num=3),
+        forward_mode=Mode(mode),
+        spec_info=types.SimpleNamespace(draft_token_num=3) if mode == "verify" else None,
         seq_lens=np.array([4, 2]), req_pool_indices=np.array([2, 1]))
     scalars, told = mla_scheduler._sglang_step(backend, {"forward_batch": batch})
+    replay = mla_scheduler._sglang_graph(backend, vars(batch))
+    assert {key: value.tolist() for key, value in replay[1].items()} == {
+        key: value.tolist() for key, value in told.items()}
     assert scalars == {"scheduler_block_size": 1}
     assert told["scheduler_seq_lens"].tolist() == keys
     assert told["scheduler_query_lens"].tolist() == [rows, rows]
@@ -202,6 +253,8 @@ def test_sglang_tells_tokens_and_counts_the_rows_of_a_verification(
     assert told["scheduler_block_table"].shape == (2, max(keys))
 
 
-def test_sglang_tells_nothing_of_a_prefill() -> None:
-    batch = types.SimpleNamespace(forward_mode=Mode("extend"))
+@pytest.mark.parametrize(("mode", "spec"), [("extend", None), ("decode", object())])
+def test_sglang_tells_nothing_of_a_prefill_and_of_a_draft(mode: str, spec: object) -> None:
+    batch = types.SimpleNamespace(forward_mode=Mode(mode), spec_info=spec, seq_lens=None,
+                                  req_pool_indices=None)
     assert mla_scheduler._sglang_step(None, {"forward_batch": batch}) == ({}, {})

@@ -1,12 +1,14 @@
 """What an engine tells its builder of a step: rows, keys and blocks of each request.
 
 mla_capture adds it to a bundle, so that `mla-testbed check` can hold the builder's lists against
-it. Lists that agree with each other may still be those of other requests. Needs nothing but the
-standard library; copy it beside mla_capture.py. An engine whose builder has other parameters is
-left alone, and stderr says so once.
+it. Lists that agree with each other may still be those of other requests. A launch with a plan
+belongs to the step whose builder called the planner, one without to the step whose builder made
+its lists. Needs nothing but the standard library; copy it beside mla_capture.py. An engine whose
+builder has other parameters is left alone, and stderr says so once.
 """
 from __future__ import annotations
 
+import collections
 import functools
 import importlib.abc
 import importlib.util
@@ -19,6 +21,8 @@ from typing import Any
 
 #: What a bundle calls the lists.
 TOLD_LISTS = ("scheduler_seq_lens", "scheduler_query_lens", "scheduler_block_table")
+#: Steps of a thread that are remembered for launches without a plan: a draft's are between them.
+_REMEMBERED = 8
 _told = threading.local()
 
 
@@ -26,9 +30,20 @@ def of_step() -> tuple[dict[str, Any], dict[str, Any]]:
     """Scalars and tensors of the step that this thread's builder is at; empty outside of one. It
     reads lengths from the device: only for a step that is dumped."""
     step = getattr(_told, "step", None)
-    if step is None:
-        return {}, {}
-    where, read = step
+    return ({}, {}) if step is None else _read(*step)
+
+
+def of_launch(is_its: Callable[[Any], bool]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same of the latest step whose kv_indptr the launch has, by `is_its`; empty if no builder
+    of this thread made it."""
+    for step, kv_indptr in reversed(getattr(_told, "made", ())):
+        if is_its(kv_indptr):
+            return _read(*step)
+    return {}, {}
+
+
+def _read(where: str, read: Callable[[], tuple[dict[str, Any], dict[str, Any]]]
+          ) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         scalars, tensors = read()
     except (TypeError, KeyError, AttributeError) as e:
@@ -54,37 +69,57 @@ def _vllm_decode(builder: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any
 
 
 def _sglang_step(backend: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of AiterAttnBackend.init_forward_metadata: decodes and verifications. Its table is one slot
-    for each token."""
+    """Of AiterAttnBackend.init_forward_metadata: decodes and verifications."""
     batch = arguments["forward_batch"]
-    verify = batch.forward_mode.is_target_verify()
-    if not (verify or batch.forward_mode.is_decode_or_idle()):
+    rows = int(getattr(batch.spec_info, "draft_token_num", 0))
+    return _sglang(backend, batch.forward_mode, batch.spec_info, rows, batch.seq_lens,
+                   batch.req_pool_indices)
+
+
+def _sglang_graph(backend: Any, arguments: dict[str, Any]
+                  ) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of AiterAttnBackend._apply_cuda_graph_metadata: what a replay will read, with its padding."""
+    return _sglang(backend, arguments["forward_mode"], arguments["spec_info"],
+                   int(backend.num_draft_tokens or 0), arguments["seq_lens"],
+                   arguments["req_pool_indices"])
+
+
+def _sglang(backend: Any, mode: Any, spec: Any, rows: int, keys: Any, places: Any
+            ) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The table is one slot for each token. A draft model's decode gets lists that were made
+    elsewhere, and lengths that are those before its drafts: of it nothing is told."""
+    verify = mode.is_target_verify()
+    if not verify and (spec is not None or not mode.is_decode_or_idle()):
         return {}, {}
-    rows = int(batch.spec_info.draft_token_num) if verify else 1
-    keys = batch.seq_lens + rows if verify else batch.seq_lens
+    rows = rows if verify else 1
+    keys = keys + rows if verify else keys
     return ({"scheduler_block_size": 1},
             {"scheduler_seq_lens": keys, "scheduler_query_lens": keys * 0 + rows,
-             "scheduler_block_table":
-                 backend.req_to_token[batch.req_pool_indices, :_columns(keys, 1)]})
+             "scheduler_block_table": backend.req_to_token[places, :_columns(keys, 1)]})
 
 
 Reader = Callable[[Any, dict[str, Any]], tuple[dict[str, Any], dict[str, Any]]]
-#: Module, class and method of a builder, and what to read from its arguments.
-_BUILDERS: tuple[tuple[str, str, str, Reader], ...] = (
+#: The kv_indptr that a builder made, from it and what it returned.
+Made = Callable[[Any, Any], Any]
+_SGLANG = "sglang.srt.layers.attention.aiter_backend", "AiterAttnBackend"
+#: Module, class and method of a builder, what to read from its arguments, and what it made.
+_BUILDERS: tuple[tuple[str, str, str, Reader, Made], ...] = (
     ("vllm.v1.attention.backends.mla.rocm_aiter_mla", "AiterMLAMetadataBuilder", "_build_decode",
-     _vllm_decode),
-    ("sglang.srt.layers.attention.aiter_backend", "AiterAttnBackend", "init_forward_metadata",
-     _sglang_step),
+     _vllm_decode, lambda _, made: made.paged_kv_indptr),
+    (*_SGLANG, "init_forward_metadata", _sglang_step,
+     lambda backend, _: backend.forward_metadata.kv_indptr),
+    (*_SGLANG, "_apply_cuda_graph_metadata", _sglang_graph,
+     lambda backend, _: backend.forward_metadata.kv_indptr),
 )
 
 
 def watch() -> None:
     """Builders that are loaded, now or later, tell of their steps."""
-    for module, owner, method, read in _BUILDERS:
-        after_import(module, functools.partial(_around, owner, method, read))
+    for module, owner, method, read, made in _BUILDERS:
+        after_import(module, functools.partial(_around, owner, method, read, made))
 
 
-def _around(owner: str, method: str, read: Reader, module: ModuleType) -> None:
+def _around(owner: str, method: str, read: Reader, made: Made, module: ModuleType) -> None:
     found = getattr(getattr(module, owner, None), method, None)
     if found is None:
         _unknown(module.__name__, f"there is no {owner}.{method}")
@@ -96,13 +131,28 @@ def _around(owner: str, method: str, read: Reader, module: ModuleType) -> None:
         def now() -> tuple[dict[str, Any], dict[str, Any]]:
             return read(builder, signature.bind(builder, *args, **kwargs).arguments)
 
-        _told.step = f"{module.__name__}.{owner}.{method}", now
+        step = _told.step = f"{module.__name__}.{owner}.{method}", now
         try:
-            return found(builder, *args, **kwargs)
+            result = found(builder, *args, **kwargs)
         finally:
             _told.step = None
+        _remember(step, builder, result, made)
+        return result
 
     setattr(getattr(module, owner), method, told)
+
+
+def _remember(step: tuple[str, Any], builder: Any, result: Any, made: Made) -> None:
+    """Holds the list too, so that no other one comes to lie at its address."""
+    try:
+        kv_indptr = made(builder, result)
+    except AttributeError as e:
+        _unknown(step[0], f"{type(e).__name__}: {e}")
+        return
+    if not hasattr(_told, "made"):
+        _told.made = collections.deque(maxlen=_REMEMBERED)
+    if kv_indptr is not None:
+        _told.made.append((step, kv_indptr))
 
 
 @functools.cache

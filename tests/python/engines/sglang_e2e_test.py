@@ -15,6 +15,25 @@ if os.environ.get("MLA_TESTBED_SMOKE") != "sglang" or not os.environ.get("AITER_
                 "(tests/python/engines/smoke.sh)", allow_module_level=True)
 
 SMALL = "requests=3;tokens=6;longest=40"
+DRAFTED = "requests=3;tokens=6;longest=40;layers=1;spec=mtp;draft=3;graphs=1"
+#: A draft model that reads from the second key on. The target verifies, and no token is wrong.
+DRAFTS = """
+import importlib
+
+
+def plant(whole):
+    module = importlib.import_module("sglang.srt.layers.attention.aiter_backend")
+    real = module.AiterMultiStepDraftBackend.common_template
+
+    def late(backend, batch, buffer, call):
+        def each(step, given):
+            buffer[step, :-1] = buffer[step, 1:].clone()
+            call(step, given)
+
+        real(backend, batch, buffer, each)
+
+    module.AiterMultiStepDraftBackend.common_template = late
+"""
 #: A builder whose lists begin one key late: SGLang's kernel for kv_indices, called otherwise.
 PLANT = """
 import importlib
@@ -52,6 +71,25 @@ def test_sglang_generates_what_float32_does(tmp_path, graphs):
     assert set(found["worst"]) == {"query", "key", "attention", "logits"}
 
 
+def test_drafts_of_a_graph_are_accepted_and_are_the_draft_models(tmp_path):
+    found, said = served(tmp_path, f"e2e1:{DRAFTED}")
+    assert (found["verdict"], found["findings"]) == ("pass", []), said
+    assert (found["equal"], found["tokens"]) == (18, 18)
+    assert found["replayed"] == found["lists"] == found["steps"] - 1
+    assert 0 < found["accepted"] < found["drafts"]
+    assert found["drafted"] >= 10  # the others are less ahead than rounding explains
+
+
+def test_a_draft_that_reads_other_keys_fails_though_all_tokens_are_right(tmp_path):
+    (tmp_path / "plant.py").write_text(DRAFTS)
+    found, said = served(tmp_path, f"e2e1:{DRAFTED}",
+                         MLA_TESTBED_E2E_PLANT=str(tmp_path / "plant.py"))
+    assert found["verdict"] == "fail", said
+    assert (found["equal"], found["tokens"]) == (18, 18)
+    assert len(found["findings"]) == 1
+    assert "drafts are not the draft model's: step 1, request" in found["findings"][0]
+
+
 def test_a_list_that_names_the_next_slot_is_found_in_the_first_decode(tmp_path):
     (tmp_path / "plant.py").write_text(PLANT)
     found, said = served(tmp_path, f"e2e1:{SMALL}",
@@ -66,4 +104,4 @@ def test_a_list_that_names_the_next_slot_is_found_in_the_first_decode(tmp_path):
 def test_a_scenario_that_is_not_served_is_inconclusive_by_name(tmp_path):
     found, _ = served(tmp_path, "e2e1:model=llama;heads=8")
     assert found["verdict"] == "inconclusive"
-    assert "found model=llama;spec=none;graphs=0" in found["findings"][0]
+    assert "found model=llama;spec=none" in found["findings"][0]

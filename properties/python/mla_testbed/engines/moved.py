@@ -22,6 +22,7 @@ def found(engine: str, supported: str, place: str) -> tuple[Any, str, Any]:
 
     Raises:
         MovedError: it is not there.
+        ImportError: a package that the engine imports is not installed.
     """
     module, _, path = place.partition(":")
     *owners, name = path.split(".")
@@ -31,6 +32,10 @@ def found(engine: str, supported: str, place: str) -> tuple[Any, str, Any]:
             owner = getattr(owner, part)
         return owner, name, getattr(owner, name)
     except (ImportError, AttributeError) as e:
+        missing = e.name if isinstance(e, ModuleNotFoundError) else None
+        if missing and missing.partition(".")[0] != module.partition(".")[0]:
+            raise ImportError(f"{engine} imports {missing}, which is not installed; "
+                              "docs/use/engines.md lists what whole runs need", name=missing) from e
         raise MovedError(f"{engine} has no {module}.{path}, which whole runs reach into; expected "
                          f"{supported}") from e
 

@@ -25,6 +25,8 @@ _VISION = ("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
            "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 #: Namespaces of compiled operations: AITER's, and those of engines that Python stands in for here.
 WHOLE = ("aiter", "_C", "_C_cache_ops", "_moe_C", "_rocm_C", "sgl_kernel")
+#: What AITER's host code hands to a kernel without looking at its length.
+ADDRESSES = {"aiter::mla_decode_stage1_asm_fwd": ("kv_page_indices",)}
 _kept: list[Any] = []
 
 
@@ -76,6 +78,7 @@ def world_inside_operations(entered: world.World) -> None:
     the engine holds then, and not what it held at the capture. Operations of WHOLE are recorded as
     a whole: they stand for compiled ones, or launch what torch does not see.
     """
+    entered.state.addresses.update(ADDRESSES)
     original = torch.library.Library.impl
 
     @functools.wraps(original)

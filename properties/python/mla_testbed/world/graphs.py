@@ -63,7 +63,12 @@ class CUDAGraph:
         self._steps.append(step)
 
     def record(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
-        """Records an operation and where its results are."""
+        """Records an operation and where its results are.
+
+        A list that a kernel gets as an address alone is read as far as its memory goes: its length
+        at the capture binds no replay.
+        """
+        args, kwargs = _addressed(func, args, kwargs, self.state.addresses)
         results = notes.tensors_in([result], [])
         for tensor in results:
             storage = _bytes(tensor)
@@ -111,6 +116,23 @@ def graph(cuda_graph: CUDAGraph, pool: Any = None, stream: Any = None,
         yield
     finally:
         cuda_graph.capture_end()
+
+
+def _addressed(func: Any, args: Any, kwargs: Any, addresses: dict[str, tuple[str, ...]]
+               ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, with the lists among them up to the end of their memory."""
+    names = addresses.get(func._schema.name, ())
+    order = [argument.name for argument in func._schema.arguments] if names else []
+    given = tuple(_to_the_end(value) if order and order[i] in names else value
+                  for i, value in enumerate(args))
+    return given, {name: _to_the_end(value) if name in names else value
+                   for name, value in kwargs.items()}
+
+
+def _to_the_end(tensor: torch.Tensor) -> torch.Tensor:
+    with _disable_current_modes():
+        room = tensor.untyped_storage().nbytes() // tensor.element_size()
+        return tensor.as_strided((room - tensor.storage_offset(),), (1,))
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:

@@ -35,6 +35,8 @@ class State:
     capture: Recorder | None = None
     # Operations by their qualified name whose Python bodies a graph records, not them as a whole.
     opened: set[str] = dataclasses.field(default_factory=set)
+    # Arguments of operations that reach a kernel as an address, without their length.
+    addresses: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     # Operations run on this thread make device memory although no argument is on the device.
     making: threading.local = dataclasses.field(default_factory=threading.local)
 

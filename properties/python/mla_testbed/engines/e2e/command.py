@@ -132,7 +132,8 @@ def lines(result: Result, engine: str) -> Iterator[str]:
             f"{name} {share:.0%}" for name, share in result.worst.items())
         yield (f"  steps {result.steps}, {result.replayed} from graphs, {result.lists} with lists "
                f"judged; {result.cached} cached tokens; {result.accepted} of {result.drafts} "
-               "drafts accepted")
+               "drafts accepted" + f", {result.drafted} held against their model" * (
+                   result.drafted > 0))
     if result.stand_ins:
         yield "  stand-ins: " + ", ".join(f"{n} {c}" for n, c in sorted(result.stand_ins.items()))
     if result.seconds:
@@ -166,6 +167,6 @@ def _candidates(scenario: Scenario) -> Iterator[Scenario]:
         for smaller_one in sorted({least, (value + least) // 2}):
             if smaller_one < value:
                 yield scenario.changed(**{name: smaller_one})
-    for name in ("late", "prefix", "chunk", "graphs"):
+    for name in ("late", "prefix", "chunk", "graphs", "running"):
         if getattr(scenario, name):
             yield scenario.changed(**{name: 0})

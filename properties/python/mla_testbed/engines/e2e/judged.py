@@ -23,7 +23,7 @@ class Result:
         fault: the first tensor that left its bound, as a dictionary of finder.Fault.
         steps, replayed, cached: steps, those that a graph ran, tokens from the prefix cache.
         lists: steps whose decode lists and plan were judged.
-        drafts, accepted: draft tokens.
+        drafts, accepted: draft tokens. drafted: those that were held against the draft model.
         stand_ins: operations that neither vLLM nor AITER ran, with calls.
         seconds: of each part. bundle: folder that `mla-testbed check` reads.
         ported: in place of which modules of AITER ours ran (ported.Ported.as_json).
@@ -48,6 +48,7 @@ class Result:
     lists: int = 0
     drafts: int = 0
     accepted: int = 0
+    drafted: int = 0
     stand_ins: dict[str, int] = dataclasses.field(default_factory=dict)
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
     bundle: str = ""

@@ -16,6 +16,8 @@ HIDDEN, VOCABULARY, MIDDLE, POSITIONS = 256, 256, 512, 2048
 LATENT, ROPE, PLAIN = 512, 64, 128  # of a latent; of a head's key with and without rope
 HEAD, GROUP = 128, 4  # of a model without MLA: elements of a head, query heads of a KV head
 THETA, EPSILON = 10000.0, 1e-6
+#: How much of a target's MLP a draft has: enough for most drafts, and not for all.
+_DRAFTS_MLP, _DOWN = 0.5, "mlp.down_proj.weight"
 #: Deviation of scores is the square of _SHARP, that of logits _SPREAD.
 _SHARP, _SPREAD = 1.7, 4.0
 
@@ -57,6 +59,13 @@ def make(scenario: Scenario) -> Model:
             weights.update(_echo(number + 1, weights, made))
     config = _mla_config(scenario) if mla else _llama_config(scenario)
     return Model(config, weights, scenario.heads, scenario.layers, mla)
+
+
+def drafting(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Weights of a draft: the target's, with less of the MLP. So the target rejects some drafts,
+    in the middle of what it generates too."""
+    return {name: value * _DRAFTS_MLP if name.endswith(_DOWN) else value
+            for name, value in weights.items()}
 
 
 class _Drawn:
@@ -102,15 +111,16 @@ def _mlp(drawn: _Drawn) -> dict[str, torch.Tensor]:
 
 def _echo(number: int, weights: dict[str, torch.Tensor], layer: dict[str, torch.Tensor]
           ) -> dict[str, torch.Tensor]:
-    """An MTP layer that computes what a target of one layer does, but for the first tokens: its
-    input is the embedding alone, whose norm is 1 already. So its drafts get accepted."""
+    """An MTP layer that computes what a target of one layer does, with less of the MLP and without
+    the first tokens: its input is the embedding alone, whose norm is 1 already."""
     ones = torch.ones(HIDDEN, dtype=torch.bfloat16)
     passes = torch.cat([torch.eye(HIDDEN), torch.zeros(HIDDEN, HIDDEN)], dim=1).bfloat16()
     own = {"embed_tokens.weight": weights["model.embed_tokens.weight"], "enorm.weight": ones,
            "hnorm.weight": ones, "eh_proj.weight": passes,
            "shared_head.norm.weight": weights["model.norm.weight"],
            "shared_head.head.weight": weights["lm_head.weight"]}
-    return {f"model.layers.{number}.{name}": value for name, value in {**own, **layer}.items()}
+    return {f"model.layers.{number}.{name}": value
+            for name, value in {**own, **drafting(layer)}.items()}
 
 
 def _common(scenario: Scenario) -> dict[str, Any]:

@@ -78,18 +78,23 @@ def ask(scenario: Scenario, model: Model) -> Asked:
     if not scenario.prefix:
         shared = []
     lengths = _lengths(scenario, random_of)
-    drawn = [[*shared, *(random_of.randrange(VOCABULARY) for _ in range(length - len(shared)))]
-             for length in lengths]
+    prefixes = [[] if scenario.running and number % 3 == 2 else shared  # noqa: PLR2004
+                for number in range(scenario.requests)]
+    tokens = [scenario.tokens_of(number) for number in range(scenario.requests)]
+    drawn = [[*prefix, *(random_of.randrange(VOCABULARY) for _ in range(length - len(prefix)))]
+             for prefix, length in zip(prefixes, lengths, strict=True)]
     more = [[random_of.randrange(VOCABULARY) for _ in range(scenario.longest + scenario.tokens)]
             for _ in range(_MORE)]
     floor = _floor(scenario, model, reference, more + [
-        [*prompt, *_answer(reference, prompt, scenario.tokens)] for prompt in drawn])
+        [*prompt, *_answer(reference, prompt, count)]
+        for prompt, count in zip(drawn, tokens, strict=True)])
     if scenario.cache == "fp8":  # few prompts have a margin above this floor
-        return Asked(drawn, [_answer(reference, prompt, scenario.tokens) for prompt in drawn], 0.0,
-                     floor)
+        return Asked(drawn, [_answer(reference, prompt, count) for prompt, count in zip(
+            drawn, tokens, strict=True)], 0.0, floor)
     margin = max(LEAST_MARGIN, 2 * floor.logits)
-    answers = [_with_margin(reference, scenario, shared, length, margin, random_of)
-               for length in lengths]
+    answers = [_with_margin(reference, scenario.changed(tokens=count), prefix, length, margin,
+                            random_of)
+               for prefix, length, count in zip(prefixes, lengths, tokens, strict=True)]
     return Asked([a[0] for a in answers], [a[1] for a in answers], margin, floor)
 
 

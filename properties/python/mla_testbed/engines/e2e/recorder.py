@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ... import mla_bundle, mla_capture, world
 from ..observed import Observed
+from .scenario import Scenario
 from .traced import Step
 
 
@@ -26,7 +27,8 @@ class Recorder:
         attending: number of the layer that attends now, -1 for none.
     """
 
-    def __init__(self, observed: Observed) -> None:
+    def __init__(self, scenario: Scenario, observed: Observed) -> None:
+        self._scenario = scenario
         self.steps: list[Step] = []
         self.on = False
         self.given: tuple[torch.Tensor, torch.Tensor] | None = None
@@ -58,14 +60,34 @@ class Recorder:
     def _saved(self, folder: str, arguments: dict[str, Any]) -> None:
         call = self.planned(arguments.get("work_indptr"))
         if call is None:
-            return
-        scalars, arrays = mla_capture.bundle_of(call, self._observed.facts)
-        scalars.update(mla_capture.planned_dtypes(call))
-        # The tensors themselves: the bundle has their addresses, which the plan is held against.
-        more, launch = mla_capture.launch_of(arguments)
+            scalars = dict(self._observed.facts)
+            arrays = {key: mla_bundle.as_array(arguments[name]).reshape(-1)
+                      for name, key in mla_capture.LAUNCH_LISTS.items()}
+            more, launch = mla_capture.unplanned_launch(arguments)
+        else:
+            scalars, arrays = mla_capture.bundle_of(call, self._observed.facts)
+            scalars.update(mla_capture.planned_dtypes(call))
+            # The tensors themselves: the plan is held against their addresses.
+            more, launch = mla_capture.launch_of(arguments)
+        numbers, told = self._scheduled(len(arrays["seqlens_qo_indptr"]) - 1)
         most, tensors = mla_capture.tensors_of(arguments, arrays["seqlens_kv_indptr"])
         mla_bundle.write_bundle(folder, f"step {len(self.steps) - 1}",
-                                {**scalars, **more, **most}, {**arrays, **launch, **tensors})
+                                {**scalars, **more, **numbers, **most},
+                                {**arrays, **launch, **told, **tensors})
+
+    def _scheduled(self, requests: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the scheduler says of the first requests of the step, as a bundle has it."""
+        served = self.steps[-1].served[:requests]
+        if self.given is None or not served:
+            return {}, {}
+        positions, size = copied(self.given[1]), self._scenario.block
+        ends = [int(positions[one.first]) + one.rows for one in served]
+        width = -(-max(ends) // size)
+        table = [[*one.blocks[:width], *[0] * (width - len(one.blocks))] for one in served]
+        return {"scheduler_block_size": size}, mla_capture.told_arrays({
+            "scheduler_seq_lens": torch.tensor(ends),
+            "scheduler_query_lens": torch.tensor([one.rows for one in served]),
+            "scheduler_block_table": torch.tensor(table)})
 
     def planned(self, plan: torch.Tensor | None) -> dict[str, Any] | None:
         """The planner call that filled a plan, as its tensors are now."""
@@ -98,6 +120,13 @@ class Recorder:
         entered = world.active()
         assert entered is not None
         entered.launch(copy, tensors)
+
+
+def unplanned(scenario: Scenario, rows: int) -> dict[str, Any]:
+    """What a planner would be told of a step of at most `rows` rows a request."""
+    return {"num_heads_per_head_k": scenario.heads, "num_heads_k": 1, "page_size": 1,
+            "is_causal": True, "dtype_q": scenario.cache, "dtype_kv": scenario.cache,
+            "max_seqlen_qo": rows}
 
 
 def put(step: Step, **fields: Any) -> None:

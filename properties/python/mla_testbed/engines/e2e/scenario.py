@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from ...errors import UsageError
 
 VERSION = "e2e1"
+#: Of a cache with room to spare.
+_TOKENS = 4096
 _CHOICES: dict[str, tuple[object, ...]] = {
     "arch": ("gfx942", "gfx950"), "model": ("mla", "llama"), "heads": (8, 16, 32, 64, 128),
     "block": (1, 16, 32, 64), "cache": ("bf16", "fp8"), "spec": ("none", "mtp", "ngram"),
@@ -16,7 +18,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 }
 _RANGES = {"draft": (0, 8), "graphs": (0, 1), "chunk": (0, 4096), "prefix": (0, 1),
            "requests": (1, 32), "tokens": (1, 256), "longest": (1, 1024), "layers": (1, 8),
-           "late": (0, 1), "seed": (0, 2**32 - 1)}
+           "late": (0, 1), "running": (0, 32), "seed": (0, 2**32 - 1)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +34,9 @@ class Scenario:
         chunk: most tokens of a step, so that prompts are cut; 0 for no limit.
         prefix: requests share a prefix, and come twice, with the cache of prefixes on.
         requests, tokens, longest: how many, tokens that each generates, and of the longest prompt.
+        running: most requests of a step; others wait, and get the blocks of those that ended. Every
+            second one generates half of the tokens, and every third one shares no prefix. 0: no
+            limit, and a cache with room to spare.
         layers: of the model. late: late copies, and a host that is ahead of its device.
         seed: of weights and prompts.
     """
@@ -52,6 +57,7 @@ class Scenario:
     layers: int = 2
     backend: str = "cpu"
     late: int = 0
+    running: int = 0
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -110,6 +116,21 @@ class Scenario:
                 given[name] = value
         return cls(**given)  # type: ignore[arg-type]
 
+    def tokens_of(self, number: int) -> int:
+        """Tokens that a request generates."""
+        return max(self.tokens // 2, 1) if self.running and number % 2 == 0 else self.tokens
+
+    def blocks(self, reserve: int) -> int:
+        """Blocks of the cache: with `running` one fewer than as many requests can need.
+
+        Args:
+            reserve: tokens that an engine allocates ahead for a request.
+        """
+        if not self.running:
+            return -(-_TOKENS // self.block)
+        need = -(-(self.longest + self.tokens + reserve) // self.block)
+        return max(self.running * need - 1, need)
+
     def changed(self, **fields: object) -> Scenario:
         """A copy with other fields."""
         return dataclasses.replace(self, **fields)  # type: ignore[arg-type]
@@ -122,6 +143,7 @@ NAMED: dict[str, Scenario] = {
     "block1": Scenario(block=1),
     "block64": Scenario(arch="gfx950", block=64),
     "chunked": Scenario(chunk=32, prefix=1, late=1),
+    "queue": Scenario(requests=8, running=3, tokens=8, longest=60, chunk=48, prefix=1),
     "mtp": Scenario(layers=1, spec="mtp", draft=3),
     "mtp-graphs": Scenario(layers=1, spec="mtp", draft=3, graphs=1, late=1),
     "mtp1-heads8": Scenario(arch="gfx950", heads=8, layers=1, spec="mtp", draft=1, graphs=1),
@@ -149,5 +171,6 @@ def drawn(seed: int, count: int) -> Iterator[Scenario]:
             chunk=pick((0, 0, 32, 64)), prefix=pick((0, 1)), requests=random_of.randint(1, 6),
             tokens=random_of.randint(4, 12), longest=random_of.randint(3, 120),
             layers=1 if spec == "mtp" else pick((1, 2)), late=pick((0, 1)),
+            running=pick((0, 0, 2, 3)),
             seed=random_of.randint(0, 9999))
         count -= 1

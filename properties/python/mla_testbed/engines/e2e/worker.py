@@ -27,6 +27,7 @@ from ...errors import MlaError
 from .. import raised
 from ..findings import PASS
 from . import finder, model, prompts
+from .drafts import Drafts
 from .judged import Result
 from .reference import Reference
 from .scenario import Scenario
@@ -119,14 +120,15 @@ def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: An
         metrics = whole.metrics()
         result.drafts = int(metrics.get("draft_tokens", 0))
         result.accepted = int(metrics.get("accepted_tokens", 0))
-        _compare(scenario, asked, out, Reference(made), result, whole)
+        _compare(scenario, made, asked, out, result, whole)
     for sentence in whole.early_writes():
         result.found(f"P20 {sentence}")
     clock("compared")
 
 
-def _compare(scenario: Scenario, asked: prompts.Asked, out: list[list[int]],
-             reference: Reference, result: Result, whole: Any) -> None:
+def _compare(scenario: Scenario, made: model.Model, asked: prompts.Asked, out: list[list[int]],
+             result: Result, whole: Any) -> None:
+    reference = Reference(made)
     units, steps = COMPUTE_UNITS[scenario.arch], whole.watch.steps
     rounds = len(out) // len(asked.prompts)
     for prompt, expected, given in zip(asked.prompts * rounds, asked.expected * rounds, out,
@@ -144,8 +146,8 @@ def _compare(scenario: Scenario, asked: prompts.Asked, out: list[list[int]],
     elif result.regret > result.allowed:
         result.found(f"a token was chosen whose logit is {result.regret:.2f} below the best; "
                      f"rounding explains {result.allowed:.2f}")
-    found = finder.Finder(reference, asked.floor, [[*p, *g] for p, g in zip(
-        asked.prompts * rounds, out, strict=True)])
+    sequences = [[*p, *g] for p, g in zip(asked.prompts * rounds, out, strict=True)]
+    found = finder.Finder(reference, asked.floor, sequences)
     fault = found.first(steps)
     result.worst = {name: round(share, 3) for name, share in found.worst.items()}
     if fault is not None:
@@ -153,9 +155,23 @@ def _compare(scenario: Scenario, asked: prompts.Asked, out: list[list[int]],
         result.found(f"first fault: {fault}")
     elif result.verdict == PASS:
         _seen(found.worst, steps, result, whole)
+    if scenario.spec == "mtp":
+        lengths = [len(prompt) for prompt in asked.prompts * rounds]
+        _drafts(Drafts(made, asked.floor, whole.first_draft, lengths, sequences), steps, result)
     result.lists = sum(step.built is not None for step in steps)
     for finding in finder.judged_lists(scenario, units, steps):
         result.found(f"{finding.property} step {finding.step}: {finding.what}")
+
+
+def _drafts(drafts: Drafts, steps: list[Step], result: Result) -> None:
+    drafts.judge(steps)
+    result.drafted = drafts.judged
+    if drafts.wrong:
+        result.found(f"{len(drafts.wrong)} of {drafts.judged} drafts are not the draft model's: "
+                     f"{drafts.wrong[0]}")
+    elif not result.accepted:
+        result.unknown(f"none of {result.drafts} drafts was accepted; expected some, since the "
+                       "draft computes nearly what the target does")
 
 
 def _seen(worst: dict[str, float], steps: list[Step], result: Result, whole: Any) -> None:

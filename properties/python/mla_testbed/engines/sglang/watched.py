@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ..decode.built import PADDING, Built
 from ..e2e.model import PLAIN, ROPE
-from ..e2e.recorder import Recorder, copied, put
+from ..e2e.recorder import Recorder, copied, put, unplanned
 from ..e2e.scenario import Scenario
 from ..e2e.traced import Served, Step
 from ..moved import replace
@@ -28,8 +28,7 @@ class Watch(Recorder):
     """The steps of one SGLang. A step is a batch that its scheduler runs."""
 
     def __init__(self, version: str, scenario: Scenario, observed: Observed) -> None:
-        super().__init__(observed)
-        self._scenario = scenario
+        super().__init__(scenario, observed)
         self._modules: set[Any] = set()  # those of the target, not of a draft model
         at = functools.partial(replace, f"SGLang {version}", SUPPORTED)
         at("sglang.srt.managers.scheduler:Scheduler.run_batch", self._batch)
@@ -173,9 +172,7 @@ class Watch(Recorder):
         with _disable_current_modes():
             lists = {key: copied(getattr(made, field)) for field, key in metadata.LISTS.items()}
             call = self.planned(getattr(made, "work_indptr", None))
-            scalars = {"num_heads_per_head_k": self._scenario.heads, "num_heads_k": 1,
-                       "page_size": 1, "is_causal": True, "dtype_q": self._scenario.cache,
-                       "dtype_kv": self._scenario.cache, "max_seqlen_qo": int(made.max_q_len or 1)}
+            scalars = unplanned(self._scenario, int(made.max_q_len or 1))
             name = f"step {step.number}"
             bundle = (self._observed.unplanned(name, scalars, lists) if call is None
                       else self._observed.planned(name, call, lists))

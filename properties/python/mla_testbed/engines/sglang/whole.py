@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import torch
 from ... import world
 from ...errors import UsageError
 from .. import plain, surroundings
+from ..e2e import drafts, model
 from ..e2e.scenario import Scenario
 from ..engine import Machine
 from ..fa import served
@@ -21,8 +23,6 @@ from ..observed import Observed
 from . import machine, stand_ins
 from .watched import Watch
 
-#: Tokens of the cache.
-_TOKENS = 4096
 _DISTRIBUTED = "sglang.srt.distributed.bootstrap:get_default_distributed_backend"
 
 
@@ -31,6 +31,7 @@ class Whole:
 
     Attributes:
         name, supported: "sglang", and versions that whole runs know.
+        first_draft: what a draft gets in place of a request's first token.
         version, aiter: of SGLang and of AITER. watch: what it did.
 
     Raises:
@@ -40,6 +41,7 @@ class Whole:
     """
 
     name, supported = "sglang", stand_ins.SUPPORTED
+    first_draft = drafts.LEFT_OUT
 
     def __init__(self, scenario: Scenario, units: int) -> None:
         _expect(scenario)
@@ -62,6 +64,7 @@ class Whole:
         self.watch = Watch(self.version, scenario, Observed(scenario.arch, units))
         self._scheduler: Any = None
         self._seen: list[Any] = []
+        self._earlier: list[Any] = []
         self._waiting: list[Any] = []
 
     def start(self, scenario: Scenario, folder: pathlib.Path) -> None:
@@ -74,8 +77,9 @@ class Whole:
         longest = s.longest + s.tokens + s.draft + 1
         arguments = ServerArgs(
             model_path=str(folder), skip_tokenizer_init=True, attention_backend="aiter",
-            device="cuda", dtype="bfloat16", page_size=s.block, max_total_tokens=_TOKENS,
-            max_running_requests=max(s.requests, 2), context_length=-(-longest // 64) * 64,
+            device="cuda", dtype="bfloat16", page_size=s.block,
+            max_total_tokens=s.block * s.blocks(2 * (s.draft + 1) + s.block),
+            max_running_requests=_room(s), context_length=-(-longest // 64) * 64,
             mem_fraction_static=0.5, random_seed=s.seed % (1 << 31), sampling_backend="pytorch",
             disable_radix_cache=not s.prefix, chunked_prefill_size=s.chunk or -1,
             disable_overlap_schedule=not s.late, log_level="error",
@@ -110,10 +114,10 @@ class Whole:
         from sglang.srt.managers.io_struct import TokenizedGenerateReqInput
         from sglang.srt.sampling.sampling_params import SamplingParams
 
-        turn = len(self._seen)
-        self._seen = []
+        self._earlier += self._seen
+        turn, self._seen = len(self._earlier), []
         for number, prompt in enumerate(prompts):
-            ask = SamplingParams(temperature=0.0, max_new_tokens=self._scenario.tokens,
+            ask = SamplingParams(temperature=0.0, max_new_tokens=self._scenario.tokens_of(number),
                                  ignore_eos=True)
             ask.normalize(None)
             self._waiting.append(TokenizedGenerateReqInput(
@@ -133,8 +137,8 @@ class Whole:
                 sum(int(request.cached_tokens) for request in made))
 
     def metrics(self) -> dict[str, float]:
-        """Drafted and accepted tokens of the latest requests, as SGLang counts them."""
-        seen = self._seen
+        """Drafted and accepted tokens, as SGLang counts them."""
+        seen = [*self._earlier, *self._seen]
         return {"draft_tokens": float(self._scenario.draft * sum(r.spec_verify_ct for r in seen)),
                 "accepted_tokens": float(sum(r.spec_num_correct_drafts for r in seen))}
 
@@ -153,14 +157,15 @@ class Whole:
 # what a replay reads of the same buffer: our launch would call that out of bounds.
 def _expect(scenario: Scenario) -> None:
     s = scenario
-    if s.model != "mla" or s.spec == "ngram" or (s.spec == "mtp" and s.graphs):
-        raise UsageError("SGLang serves scenarios with model=mla and spec=none, or spec=mtp;"
-                         f"graphs=0, here; found model={s.model};spec={s.spec};graphs={s.graphs}")
+    if s.model != "mla" or s.spec == "ngram":
+        raise UsageError("SGLang serves scenarios with model=mla and spec=none or spec=mtp here; "
+                         f"found model={s.model};spec={s.spec}")
 
 
 def _speculation(scenario: Scenario, folder: pathlib.Path) -> dict[str, Any]:
-    """A copy of the target drafts. SGLang's MTP layers have experts always, and this model none;
-    it takes the older name of the architecture for a model that has no such layer."""
+    """A model drafts that is the target with less of the MLP. SGLang's MTP layers have experts
+    always, and this model none; it takes the older name of the architecture for a model that has no
+    such layer."""
     if scenario.spec == "none":
         return {}
     draft = folder / "draft"
@@ -168,12 +173,20 @@ def _speculation(scenario: Scenario, folder: pathlib.Path) -> dict[str, Any]:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config["architectures"] = ["DeepseekV2ForCausalLM"]
     (draft / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    (draft / "model.safetensors").symlink_to(folder / "model.safetensors")
+    files = importlib.import_module("safetensors.torch")  # engines have it
+    files.save_file(model.drafting(files.load_file(folder / "model.safetensors")),
+                    draft / "model.safetensors")
     return {"speculative_algorithm": "STANDALONE", "speculative_draft_model_path": str(draft),
             "speculative_num_steps": scenario.draft,
             "speculative_eagle_topk": 1, "speculative_num_draft_tokens": scenario.draft + 1}
 
 
 def _sizes(scenario: Scenario) -> list[int]:
-    """Requests of captured steps: some batches are padded."""
-    return [1 << power for power in range((scenario.requests - 1).bit_length() + 1)]
+    """Requests of captured steps."""
+    return [1 << power for power in range((_room(scenario) - 1).bit_length() + 1)]
+
+
+def _room(scenario: Scenario) -> int:
+    """Most requests of a step: a power of two, so that other numbers are padded in graphs. SGLang
+    captures no size above it."""
+    return scenario.running or 1 << max(scenario.requests - 1, 1).bit_length()

@@ -10,7 +10,8 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..decode.built import PADDING, Built
-from ..e2e.recorder import Recorder, copied, put
+from ..e2e.recorder import Recorder, copied, put, unplanned
+from ..e2e.scenario import Scenario
 from ..e2e.traced import Served, Step
 from ..moved import replace
 from ..observed import Observed
@@ -26,9 +27,10 @@ _LOGITS = {"mla": "vllm.model_executor.models.deepseek_v2:DeepseekV2ForCausalLM.
 class Watch(Recorder):
     """The steps of one vLLM."""
 
-    def __init__(self, version: str, model: str, layers: int, observed: Observed) -> None:
-        super().__init__(observed)
-        self._layers, self._batch = layers, None
+    def __init__(self, version: str, scenario: Scenario, observed: Observed) -> None:
+        super().__init__(scenario, observed)
+        self._batch = None
+        model = scenario.model
         self._blocks: dict[str, list[int]] = {}
         at = functools.partial(replace, f"vLLM {version}", SUPPORTED)
         at(_RUNNER + "prepare_inputs", self._prepared)
@@ -83,7 +85,7 @@ class Watch(Recorder):
                          cache: torch.Tensor, metadata: Any, output: torch.Tensor, *rest: Any,
                          **named: Any) -> Any:
             number = _number_of(layer.layer_name)
-            if metadata is None or number >= self._layers or cache.numel() == 0:
+            if metadata is None or number >= self._scenario.layers or cache.numel() == 0:
                 return before(layer, q, latent, rope, cache, metadata, output, *rest, **named)
             if number == 0:
                 self.launch([], lambda: self._lists(metadata))
@@ -123,13 +125,16 @@ class Watch(Recorder):
                  "kv_indices": decode.paged_kv_indices}
         with _disable_current_modes():
             found = {name: copied(value) for name, value in lists.items()}
-            call = self.planned(metadata.work_indptr)
-            if call is None:
-                return
-            bundle = self._observed.planned(f"step {step.number}", call, found)
+            name = f"step {step.number}"
+            # The buffers of a plan stay where they are, with an earlier step's plan.
+            call = self.planned(metadata.work_indptr) if decode.has_persistent_metadata else None
+            bundle = (self._observed.planned(name, call, found) if call is not None else
+                      self._observed.unplanned(name, unplanned(
+                          self._scenario, int(decode.max_qo_len or 1)), found))
         live = len(step.served)
         step.built = Built(bundle, tuple(i if i < live else PADDING for i in range(decodes)),
                            None, elsewhere=tuple(range(decodes, live)))
+
 
 def _number_of(name: str) -> int:
     """3 of "model.layers.3.self_attn.attn"."""

@@ -10,6 +10,7 @@ import torch
 
 from ... import world
 from .. import plain, surroundings
+from ..e2e import drafts
 from ..e2e.scenario import Scenario
 from ..engine import Machine
 from ..fa import served
@@ -19,8 +20,6 @@ from . import installed, kernels
 from .watched import SUPPORTED, Watch
 
 BACKENDS = {"mla": "ROCM_AITER_MLA", "llama": "ROCM_AITER_FA"}
-#: Blocks of the cache, so that a table's numbers differ from those of requests.
-_TOKENS = 4096
 
 
 class Whole:
@@ -28,6 +27,7 @@ class Whole:
 
     Attributes:
         name, supported: "vllm", and versions that whole runs know.
+        first_draft: what a draft gets in place of a request's first token.
         version, aiter: of vLLM and of AITER. watch: what it did.
 
     Raises:
@@ -36,6 +36,7 @@ class Whole:
     """
 
     name, supported = "vllm", SUPPORTED
+    first_draft = drafts.MASKED
 
     def __init__(self, scenario: Scenario, units: int) -> None:
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the core in this process
@@ -57,8 +58,7 @@ class Whole:
         replace(f"vLLM {self.version}", SUPPORTED,
                 "vllm.model_executor.models.registry:_run_in_subprocess",
                 lambda before: lambda function: function())
-        self.watch = Watch(self.version, scenario.model, scenario.layers,
-                           Observed(scenario.arch, units))
+        self.watch = Watch(self.version, scenario, Observed(scenario.arch, units))
         self._engine: Any = None
 
     def start(self, scenario: Scenario, folder: pathlib.Path) -> None:
@@ -79,7 +79,8 @@ class Whole:
         self._engine = LLM(
             model=str(folder), skip_tokenizer_init=True, dtype="bfloat16",
             enforce_eager=not s.graphs, max_model_len=-(-longest // 64) * 64, block_size=s.block,
-            num_gpu_blocks_override=-(-_TOKENS // s.block), max_num_seqs=_room(s),
+            num_gpu_blocks_override=_blocks(s, -(-longest // 64) * 64),
+            max_num_seqs=_room(s),
             max_num_batched_tokens=max(s.chunk, s.requests * (s.draft + 1)) if s.chunk
             else max(512, s.requests * s.longest),
             enable_chunked_prefill=True, enable_prefix_caching=bool(s.prefix), seed=s.seed,
@@ -90,8 +91,9 @@ class Whole:
         """What follows each prompt, and how many tokens of prompts were found in the cache."""
         from vllm import SamplingParams
 
-        ask = SamplingParams(temperature=0.0, max_tokens=self._scenario.tokens, ignore_eos=True,
-                             detokenize=False)
+        ask = [SamplingParams(temperature=0.0, max_tokens=self._scenario.tokens_of(number),
+                              ignore_eos=True, detokenize=False)
+               for number in range(len(prompts))]
         self.watch.on = True
         try:
             out = self._engine.generate([{"prompt_token_ids": prompt} for prompt in prompts], ask,
@@ -124,9 +126,14 @@ class Whole:
 def _sizes(scenario: Scenario) -> list[int]:
     """Rows of captured steps: some batches are padded."""
     rows = scenario.draft + 1
-    return [rows * (1 << power) for power in range(_room(scenario).bit_length())]
+    return [rows * (1 << power) for power in range((_room(scenario) - 1).bit_length() + 1)]
+
+
+def _blocks(scenario: Scenario, longest: int) -> int:
+    """Blocks for padding and for requests; a request of the longest length that vLLM takes fits."""
+    return 1 + max(scenario.blocks(scenario.draft + 1), longest // scenario.block)
 
 
 def _room(scenario: Scenario) -> int:
     """Most requests of a step: a power of two, so that other numbers are padded in graphs."""
-    return 1 << max(scenario.requests - 1, 1).bit_length()
+    return scenario.running or 1 << max(scenario.requests - 1, 1).bit_length()
