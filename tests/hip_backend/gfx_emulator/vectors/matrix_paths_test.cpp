@@ -102,6 +102,12 @@ const std::vector<Mix> mixes = {
     {"one denormal source",
      [](Random& r) { return r() % 512 == 0 ? denormal(r) >> 16 : ordinary_half(r); }, ordinary_byte,
      ordinary_float},
+    {"few sources, one of them denormal and the others large",
+     [](Random& r) {
+       if (r() % 8 != 0) return 0U;
+       return r() % 32 == 0 ? denormal(r) >> 16 : half_with(r, 127 + 35, 8);
+     },
+     ordinary_byte, [](Random&) { return 0U; }},
     {"sums past the largest number", [](Random& r) { return half_with(r, 127 + 60, 8); },
      ordinary_byte, [](Random& r) { return float_with(r, 253, 2); }},
     {"addends that are infinite or NaN", ordinary_half, ordinary_byte,
