@@ -8,7 +8,7 @@
 // 2. no element has an accumulator that is denormal and only products that are 0.
 // Proof: a product of at least 2^-98 has 16 bits, so its last one is at least 2^-113, and adding
 // less than 2^-126 rounds to the product itself. From the first product but 0 on a sum is 0 or at
-// least 2^-121: it is at least 2^-99, or lies so close to the last addend that it is exact, and a
+// least 2^-122: it is at least 2^-99, or lies so close to the last addend that it is exact, and a
 // multiple of the last bit of numbers of at least 2^-99. Until then it is the accumulator.
 // Where 1 or 2 does not hold, or a result is infinite or NaN, multiply-adds make the product. Which
 // NaN comes of two sources that are NaN depends on their code: it is that of the path below.
