@@ -145,16 +145,19 @@ Rows draw(const Product& p, const Mix& mix, Random& random) {
   return out;
 }
 
-// The instruction with its result in registers of its own, in those of C, and over a source.
+// The instruction with its result in registers of its own, in those of C, and over a source; on
+// the portable path, where it takes long, in those of C.
 void same_bits(const Product& p, const Mix& mix, HostPath lower, HostPath upper, bool any_nan) {
   const unsigned a = OnPath::first, b = a + p.in_source, c = b + p.in_source;
   Random random(p.number);
   for (const unsigned to : {c + p.results, c, a, b, c + 4}) {
+    if (any_nan && to != c) continue;
     const OnPath::Options options = {
         .sources = 2 * p.in_source + p.results, .result = to, .results = p.results, .arch = p.arch};
     const Words words = encode::mfma(p.number, {.dst = to, .src = {a, b, c}});
     const OnPath expect(lower, words, options), find(upper, words, options);
-    for (int round = 0; round < 4; ++round) {
+    const int rounds = any_nan ? 1 : to == c || to == c + p.results ? 4 : 1;
+    for (int round = 0; round < rounds; ++round) {
       const Rows data = draw(p, mix, random), expected = expect.run(data), found = find.run(data);
       const auto same = [&](u32 x, u32 y) { return x == y || (any_nan && is_nan(x) && is_nan(y)); };
       const auto [e, f] = std::mismatch(expected.begin(), expected.end(), found.begin(), same);
