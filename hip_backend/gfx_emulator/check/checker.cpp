@@ -52,7 +52,6 @@ void Checker::start_wave(const Wave& wave) {
   for (Queue* const queue : {&info.vm, &info.lgkm, &info.smem, &info.flat_vm, &info.flat_lgkm}) {
     *queue = {};
   }
-  info.at_barrier = {};
   info.bits.reset(!checks_.uninitialised);
   if (checks_.uninitialised) info.scratch.reset(wave.scratch_size);
   const Kernel& kernel = *wave.group->launch->kernel;

@@ -94,10 +94,7 @@ class Checker final : public LdsWatch {
     [[nodiscard]] std::size_t size() const { return items.size() - begin; }
     [[nodiscard]] std::uint32_t settled() const { return items[begin].serial - 1; }
   };
-  // The serial numbers up to which the queues of a wave have arrived.
-  struct Arrived {
-    std::uint32_t vm = 0, lgkm = 0, flat = 0;
-  };
+  using Arrived = LdsCells::Arrived;
   // A register: bit 0 while nothing was written to it (vector registers; scalar ones know it bit by
   // bit), bit 1 while a lane holds a scalar with undefined bits, the outstanding operations on it
   // above.
@@ -111,7 +108,6 @@ class Checker final : public LdsWatch {
     Queue vm, lgkm, smem;
     Queue flat_vm, flat_lgkm;  // the same operations, by what they wait for
     ScratchBytes scratch;
-    Arrived at_barrier;  // what other waves may rely on: when the last barrier opened
     [[nodiscard]] Arrived arrived() const {
       return {vm.arrived, lgkm.arrived, std::min(flat_vm.arrived, flat_lgkm.arrived)};
     }
@@ -201,7 +197,7 @@ class Checker final : public LdsWatch {
   LdsCells dwords_;
   LdsCells bytes_;  // four for each split dword, which has the index of the first as `writer_at`
   std::uint32_t epoch_ = 1, serial_ = 0;
-  static constexpr LdsCells::Settled nothing_yet = {0, ~std::uint32_t{0}};
+  static constexpr LdsCells::Settled nothing_yet = {0, ~std::uint32_t{0}, {}};
   LdsCells::Settled settled_ = nothing_yet;  // when the last barrier opened
   EffectsTable effects_;
   Effects moved_;                                            // in the gpr index mode

@@ -32,9 +32,10 @@ std::string lds_place(std::uint32_t begin, std::uint32_t size) {
 // The waves stand at the barrier: what is outstanding now, others may not rely on.
 void Checker::barrier_passed() {
   ++epoch_;
-  settled_ = {serial_, ~std::uint32_t{0}};
-  for (WaveInfo& info : waves_) {
-    info.at_barrier = info.arrived();
+  settled_ = {serial_, ~std::uint32_t{0}, {}};
+  for (std::size_t wave = 0; wave < waves_.size(); ++wave) {
+    const WaveInfo& info = waves_[wave];
+    settled_.of_wave[wave] = info.arrived();
     for (const Queue* const queue : {&info.vm, &info.lgkm, &info.flat_vm, &info.flat_lgkm}) {
       if (queue->writes != 0) settled_.writes = std::min(settled_.writes, queue->settled());
     }
@@ -54,7 +55,7 @@ std::uint64_t Checker::settled_lanes(Wave& w, const Inst& inst, const std::uint3
   const LdsCells::Visit visit = visit_of(w, inst, intent);
   const std::uint32_t kind = kind_of(inst);
   const auto note = [&](std::uint32_t offset, std::uint32_t count) [[gnu::always_inline]] {
-    if (intent == Intent::read) return dwords_.read(offset / 4, count, visit, settled_.writes);
+    if (intent == Intent::read) return dwords_.read(offset / 4, count, visit, settled_);
     return dwords_.write(offset / 4, count, visit, kind, settled_, is_split);
   };
   std::uint32_t odd = 0, apart = 0;
@@ -105,7 +106,7 @@ inline void Checker::visit_dword(Wave& w, const Inst& inst, std::uint32_t begin,
   const std::uint32_t cell =
       (whole ? split(begin / 4) : dwords_.at(begin / 4).writer_at) + begin % 4;
   const LdsCells::Visit now = visit_of(w, inst, intent);
-  if (intent == Intent::read && bytes_.read(cell, size, now, settled_.writes)) return;
+  if (intent == Intent::read && bytes_.read(cell, size, now, settled_)) return;
   if (intent == Intent::write && bytes_.write(cell, size, now, kind_of(inst), settled_, is_split)) {
     return;
   }
@@ -125,18 +126,16 @@ std::uint32_t Checker::split(std::uint32_t dword) {
 // The queue of a wave is served in order: what was asked for up to `arrived` has arrived. What a
 // wave did itself it may wait for at any time; other waves rely on the barrier.
 bool Checker::outstanding(const Wave& w, const LdsCell& cell) const {
-  const WaveInfo& writer = waves_[tag::wave_of(cell.write)];
-  const bool by_barrier = tag::wave_of(cell.write) != w.number && epoch_of(cell.write) != epoch_;
-  const Arrived arrived = by_barrier ? writer.at_barrier : writer.arrived();
-  if ((cell.write & tag::by_flat) != 0) return cell.serial > arrived.flat;
-  return cell.serial > ((cell.write & tag::by_load) != 0 ? arrived.vm : arrived.lgkm);
+  const std::uint32_t who = tag::wave_of(cell.write);
+  const bool by_barrier = who != w.number && epoch_of(cell.write) != epoch_;
+  return cell.serial > (by_barrier ? settled_.of_wave[who] : waves_[who].arrived()).of(cell.write);
 }
 
 // Of another wave, before the barrier.
 bool Checker::read_outstanding(const Wave& w, const LdsCell& cell) const {
   if (cell.read_serial == 0 || tag::wave_of(cell.read) == w.number) return false;
   if (epoch_of(cell.read) == epoch_) return false;
-  return cell.read_serial > waves_[tag::wave_of(cell.read)].at_barrier.lgkm;
+  return cell.read_serial > settled_.of_wave[tag::wave_of(cell.read)].lgkm;
 }
 
 std::optional<Cause> Checker::cause(const Wave& wave, std::uint32_t who, std::uint32_t at) const {

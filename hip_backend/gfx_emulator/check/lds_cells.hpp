@@ -6,6 +6,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -68,15 +70,26 @@ class LdsCells {
     std::uint32_t at;      // the instruction
     std::uint32_t serial;  // its number; of a read that lgkmcnt does not count in order 0
   };
-  // What had arrived at the last barrier: writes, and reads, up to these serial numbers.
+  // The serial numbers up to which the queues of a wave have arrived.
+  struct Arrived {
+    std::uint32_t vm = 0, lgkm = 0, flat = 0;
+    [[nodiscard]] std::uint32_t of(std::uint32_t writer) const {
+      if ((writer & tag::by_flat) != 0) return flat;
+      return (writer & tag::by_load) != 0 ? vm : lgkm;
+    }
+  };
+  // What had arrived at the last barrier, which is what other waves may rely on: writes, and reads,
+  // up to these serial numbers, and of each wave alone.
   struct Settled {
     std::uint32_t writes, reads;
+    std::array<Arrived, 16> of_wave;
   };
-  // Reads of `count` cells that were all written, with a serial number of at most `settled` or by
-  // the same wave. False, and nothing is noted, if one was not.
+  // Reads of `count` cells that were all written, and settled or by the same wave. False, and
+  // nothing is noted, if one was not.
   [[gnu::always_inline]] bool read(std::size_t first, std::uint32_t count, const Visit& visit,
-                                   std::uint32_t settled) {
+                                   const Settled& settled) {
     if (count % 4 == 0) return read_all<Four>(first, count, visit, settled);
+    if (count % 2 == 0) return read_all<Two>(first, count, visit, settled);
     return read_all<std::uint32_t>(first, count, visit, settled);
   }
   // Writes of cells that no other wave has touched since the barrier, or before it without having
@@ -85,13 +98,15 @@ class LdsCells {
                                     std::uint32_t kind, const Settled& settled,
                                     std::uint32_t split) {
     if (count % 4 == 0) return write_all<Four>(first, count, visit, kind, settled, split);
+    if (count % 2 == 0) return write_all<Two>(first, count, visit, kind, settled, split);
     return write_all<std::uint32_t>(first, count, visit, kind, settled, split);
   }
 
  private:
   using Member = std::vector<std::uint32_t>;
-  // Four cells at a time: baseline vector code of every host.
+  // Several cells at a time: baseline vector code of every host.
   using Four [[gnu::vector_size(16)]] = std::uint32_t;
+  using Two [[gnu::vector_size(8)]] = std::uint32_t;
 
   template <class T>
   static T load(const Member& member, std::size_t k) {
@@ -104,7 +119,12 @@ class LdsCells {
     std::memcpy(member.data() + k, &value, sizeof value);
   }
   static bool any(std::uint32_t flags) { return flags != 0; }
-  static bool any(Four flags) { return (flags[0] | flags[1] | flags[2] | flags[3]) != 0; }
+  static bool any(Two flags) { return std::bit_cast<std::uint64_t>(flags) != 0; }
+  static bool any(Four flags) {
+    using Halves [[gnu::vector_size(16)]] = std::uint64_t;
+    const auto halves = reinterpret_cast<Halves>(flags);
+    return (halves[0] | halves[1]) != 0;
+  }
   template <class T, class C>
   static T flags_of(C condition) {
     if constexpr (sizeof(T) == 4) {
@@ -121,13 +141,16 @@ class LdsCells {
 
   template <class T>
   [[gnu::always_inline]] bool read_all(std::size_t first, std::uint32_t count, const Visit& visit,
-                                       std::uint32_t settled) {
+                                       const Settled& settled) {
     constexpr std::size_t step = sizeof(T) / 4;
     T other{};
     for (std::size_t k = first; k < first + count; k += step) {
-      other |= flags_of<T>(load<T>(serial_, k) - 1U >= T{} + settled);
+      other |= flags_of<T>(load<T>(serial_, k) - 1U >= T{} + settled.writes);
     }
-    if (any(other) && !all_mine<T>(first, count, visit, settled)) return false;
+    if (any(other) && !all_mine<T>(first, count, visit, settled.writes) &&
+        !all_arrived(first, count, visit, settled)) {
+      return false;
+    }
     for (std::size_t k = first; k < first + count; k += step) {
       const T shared = by_other<T>(load<T>(read_, k), visit) & tag::several;
       store<T>(read_, k, shared | (visit.now | visit.wave));
@@ -149,6 +172,17 @@ class LdsCells {
       other |= flags_of<T>(serial >= T{} + settled) & (~mine | never);
     }
     return !any(other);
+  }
+  // Or written before the barrier by a wave whose write had arrived there, while an older one of
+  // another wave had not. One cell after the other: each has its writer.
+  [[nodiscard]] bool all_arrived(std::size_t first, std::uint32_t count, const Visit& visit,
+                                 const Settled& settled) const {
+    for (std::size_t k = first; k < first + count; ++k) {
+      const std::uint32_t serial = serial_[k], writer = write_[k];
+      if (serial == 0 || writer >= visit.now) return false;
+      if (serial > settled.of_wave[writer & 15].of(writer)) return false;  // or split
+    }
+    return true;
   }
   template <class T>
   [[gnu::always_inline]] bool write_all(std::size_t first, std::uint32_t count, const Visit& visit,

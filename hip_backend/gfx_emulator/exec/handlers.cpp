@@ -5,6 +5,7 @@
 #endif
 
 #include <array>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,7 +31,9 @@ Table make_table(Arch arch, [[maybe_unused]] HostPath path) {
   add(table, arch, scalar_flow_entries());
   add(table, arch, scalar_memory_entries());
 #if defined(__x86_64__)
-  if (path == HostPath::avx2) {
+  // The first of a name stays.
+  if (path == HostPath::avx512_bf16) add(table, arch, avx512_bf16::matrix_pairs_entries());
+  if (path != HostPath::portable) {
 #define MLA_GFX_FAMILY(name, folder) add(table, arch, avx2::name##_entries());
 #include "hip_backend/gfx_emulator/exec/families.hpp"
 #undef MLA_GFX_FAMILY
@@ -46,10 +49,15 @@ Table make_table(Arch arch, [[maybe_unused]] HostPath path) {
 // What `make` gives for each architecture and path, made once.
 template <auto make>
 const auto& made_once(Arch arch, HostPath path) {
-  static const std::array tables = {
-      make(Arch::gfx942, HostPath::portable), make(Arch::gfx942, HostPath::avx2),
-      make(Arch::gfx950, HostPath::portable), make(Arch::gfx950, HostPath::avx2)};
-  return tables[2 * static_cast<std::size_t>(arch) + static_cast<std::size_t>(path)];
+  constexpr std::size_t paths = std::size(every_host_path);
+  static const auto tables = [] {
+    std::array<decltype(make(arch, path)), 2 * paths> out;
+    for (const Arch a : {Arch::gfx942, Arch::gfx950})
+      for (const HostPath p : every_host_path)
+        out[paths * static_cast<std::size_t>(a) + static_cast<std::size_t>(p)] = make(a, p);
+    return out;
+  }();
+  return tables[paths * static_cast<std::size_t>(arch) + static_cast<std::size_t>(path)];
 }
 
 Handler find_handler(std::string_view name, Arch arch, HostPath path) {
@@ -87,12 +95,36 @@ bool has_f16c() {
 
 }  // namespace
 
+bool has_host_path(HostPath path) {
+  if (path == HostPath::portable) return true;
+#if defined(__x86_64__)
+  static const bool avx2 =
+      __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
+  // All of what the path is compiled for.
+  static const bool avx512 =
+      avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+      __builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("avx512bf16") != 0 &&
+      avx512_bf16::pairs_round_one_by_one();
+  return path == HostPath::avx2 ? avx2 : avx512;
+#else
+  return false;
+#endif
+}
+
+const char* name(HostPath path) {
+  static constexpr const char* names[] = {"portable", "avx2", "avx512_bf16"};
+  return names[static_cast<std::size_t>(path)];
+}
+
+// vdpbf16ps takes no longer than one multiply-add on AMD, on Intel (Emerald Rapids) longer than two
+// (docs/findings/measurements.md).
 HostPath best_host_path() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
-    return HostPath::avx2;
+  if (__builtin_cpu_is("amd") != 0 && has_host_path(HostPath::avx512_bf16))
+    return HostPath::avx512_bf16;
 #endif
-  return HostPath::portable;
+  return has_host_path(HostPath::avx2) ? HostPath::avx2 : HostPath::portable;
 }
 
 bool has_semantics(const Inst& inst) {

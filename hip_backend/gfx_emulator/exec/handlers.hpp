@@ -47,5 +47,11 @@ namespace avx2 {
 #include "hip_backend/gfx_emulator/exec/families.hpp"
 }
 #undef MLA_GFX_FAMILY
+namespace avx512_bf16 {
+Entries matrix_pairs_entries();
+// Whether this machine's vdpbf16ps is two fused multiply-adds, the upper halves first, each rounded
+// to nearest even. Only where the machine has the instruction.
+bool pairs_round_one_by_one();
+}  // namespace avx512_bf16
 
 }  // namespace mla::gfx

@@ -56,6 +56,7 @@ template <Fp8 kind>
 struct Float8 {
   using Number = float;
   static constexpr unsigned in_register = 4, exact_group = 16;
+  static constexpr Fp8 name = kind;
   static constexpr Fp8Format format = format_of(kind);
   static constexpr int lowest = 1 - format.bias;
   // The bits at the place of an f32, then a product with a power of two: denormals come for free.

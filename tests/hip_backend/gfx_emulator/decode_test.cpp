@@ -137,7 +137,7 @@ TEST_CASE("an encoding cut short is an error") {
 
 TEST_CASE("every operation executes") {
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
-    for (const HostPath path : {HostPath::portable, mla::gfx::best_host_path()}) {
+    for (const HostPath path : mla::gfx::every_host_path) {
       const Operations& operations = Operations::of(arch);
       std::size_t executed = 0;
       for (unsigned n = 0; n < operations.size(); ++n) {

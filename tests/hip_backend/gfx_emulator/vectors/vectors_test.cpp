@@ -1,4 +1,4 @@
-// Every operation against arithmetic of its own, on both host paths of both architectures.
+// Every operation against arithmetic of its own, on every host path of both architectures.
 #include "control.hpp"
 #include "families.hpp"
 #include "hip_backend/gfx_emulator/exec/handlers.hpp"
@@ -14,15 +14,16 @@ TEST_CASE("the vectors of every family hold") {
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
     const Vectors vectors = family.vectors(arch);
     INFO(family.name << (arch == Arch::gfx942 ? ", gfx942" : ", gfx950"));
-    check(vectors, arch, HostPath::portable);
-    if (mla::gfx::best_host_path() == HostPath::avx2) check(vectors, arch, HostPath::avx2);
+    for (const HostPath path : mla::gfx::every_host_path)
+      if (mla::gfx::has_host_path(path)) check(vectors, arch, path);
   }
 }
 
 TEST_CASE("waves end, stop and wait where they must") {
   for (const Control& control : all_controls()) {
     for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
-      for (const HostPath path : {HostPath::portable, mla::gfx::best_host_path()}) {
+      for (const HostPath path : mla::gfx::every_host_path) {
+        if (!mla::gfx::has_host_path(path)) continue;
         INFO(control.operation << ": " << control.claim);
         REQUIRE(control.holds(arch, path));
       }
