@@ -41,7 +41,7 @@ LOG2E = 1.4426950408889634
 
 @dataclasses.dataclass(frozen=True)
 class Attended:
-    """out, bound: (heads, latent) float64. lse: (heads,), natural log; -inf without keys."""
+    """out, bound: (heads, value width) float64. lse: (heads,), natural log; -inf without keys."""
 
     out: np.ndarray
     bound: np.ndarray
@@ -57,13 +57,13 @@ def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "ex
             before; "rounded": it rounds q times the scale to bf16 in some way.
         sink: (heads,) a score that takes part in the denominator alone; -inf: none.
     """
-    latent, slots = inputs.case.width[0], slots[slots != NONE]
+    width, slots = inputs.case.value_width, slots[slots != NONE]
     heads, count = inputs.case.qheads, slots.size
     if count == 0:
-        nothing = np.zeros((heads, latent))
+        nothing = np.zeros((heads, width))
         return Attended(nothing, nothing, np.full(heads, -np.inf))
     q = of_bf16(inputs.query[number]).astype(np.float64)
-    k = of_bf16(inputs.latent[slots]).astype(np.float64)
+    k = inputs.attended_rows(slots)
     scale = inputs.softmax_scale
     if query == "base2":
         rounded = of_bf16(inputs.query[number]) * np.float32(scale * LOG2E)
@@ -81,7 +81,7 @@ def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "ex
     d = (gamma(inputs.case.row_width + 2) + (UBF16 if query == "rounded" else 0)) * size \
         + gamma(8) * np.abs(s) + gamma(2) * (top - s) + 4 * U32 * (count + 3)
     a = np.exp(d) * (1 + UBF16) * (1 + gamma(3 * count + 8)) - 1
-    v = k[:, :latent]
+    v = k[:, :width]
     out = p @ v
     b = (p * a).sum(axis=1, keepdims=True)
     if sink is not None:
@@ -108,8 +108,8 @@ def check_attention(inputs: Inputs, lists: Lists, found: np.ndarray, *, empty: s
     """SP-17 and SP-18 of the output of all rows; with a sink SP-19.
 
     Args:
-        found: (rows + pad, heads, latent) float. empty: one of EMPTY, the kernel's contract for a
-            row without keys. query: as for attended.
+        found: (rows + pad, heads, value width) float. empty: one of EMPTY, the kernel's contract
+            for a row without keys. query: as for attended.
     """
     fails = "SP-17" if sink is None else "SP-19"
     rows = range(inputs.case.rows + inputs.case.pad)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from .case import DATA, TILE, Case
+from .case import CACHES, DATA, TILE, Case
 
 #: Encodings of the architectures.
 FP8 = {"gfx942": "fnuz", "gfx950": "ocp"}
@@ -38,6 +38,10 @@ def drawn(seed: int, number: int, arch: str | None = None, **fixed: Any) -> Case
         "pad": source.choice((0, 0, 1, 5)), "holes": source.choice((0, 0, 0, 1, 7)),
         "data": source.choice(DATA), "seed": source.randrange(1 << 16),
     }
+    latent = fixed.get("width", drawn_fields["width"])[0]
+    drawn_fields["cache"] = source.choice(("bf16", *(c for c in CACHES if not latent % CACHES[c])))
+    if drawn_fields["cache"] == "v4" and "width" not in fixed:
+        drawn_fields["width"] = (448, 64)
     return Case(**{**drawn_fields, **fixed})
 
 

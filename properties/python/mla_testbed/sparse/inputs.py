@@ -7,8 +7,9 @@ import functools
 
 import numpy as np
 
+from . import rows
 from .case import KEY, Case
-from .numbers import ENCODINGS, Fp8, rounded_bf16, to_bf16
+from .numbers import ENCODINGS, Fp8, of_bf16, rounded_bf16, to_bf16
 
 #: Blocks that no request has. The first of them is block 0, which engines keep free.
 _SPARE = 3
@@ -104,13 +105,38 @@ class Inputs:
 
     @functools.cached_property
     def latent(self) -> np.ndarray:
-        """(slots, row width) uint16: the cache that is attended, in bf16. Slots that no request
-        has are NaN."""
+        """(slots, row width) uint16: the cache that is attended, in bf16; what goes into a packed
+        one. Slots that no request has are NaN."""
         made = np.full((self.blocks * self.case.block, self.case.row_width), _NAN, np.uint16)
-        live = np.unique(self.slot_mapping[self.slot_mapping >= 0])
-        values = self._draw(5).standard_normal((live.size, self.case.row_width))
+        live, draw = self.live, self._draw(5)
+        values = draw.standard_normal((live.size, self.case.row_width))
+        if self.case.cache != "bf16" and self.case.data in ("wide", "zero"):
+            tiles = rows.tiles_of(self.case, values)
+            size = (2.0 ** draw.integers(-18, 3, (*tiles.shape[:2], 1))
+                    if self.case.data == "wide" else 0)
+            values[:, :self.case.width[0]] = (tiles * size).reshape(
+                live.size, self.case.width[0])
         made[live] = to_bf16(values)
         return made
+
+    @property
+    def live(self) -> np.ndarray:
+        """(tokens,) int64: the slots of all tokens, in order."""
+        made: np.ndarray = np.unique(self.slot_mapping[self.slot_mapping >= 0])
+        return made
+
+    @functools.cached_property
+    def packed(self) -> np.ndarray:
+        """(bytes,) uint8: the packed cache with all tokens; everything else is NaN."""
+        made = rows.empty(self.case, self.blocks * self.case.block)
+        rows.store(self.case, made, self.live, self.latent[self.live])
+        return made
+
+    def attended_rows(self, slots: np.ndarray) -> np.ndarray:
+        """(slots, row width) float64: what attention reads of them."""
+        if self.case.cache == "bf16":
+            return of_bf16(self.latent[slots]).astype(np.float64)
+        return rows.read(self.case, self.packed, slots)
 
     @functools.cached_property
     def query(self) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import attention, cache, lists, logits, selection, writing
+from . import attention, cache, lists, logits, selection, storing, writing
 from .case import Case
 from .findings import Finding
 from .inputs import Inputs, inputs_of
@@ -29,8 +29,18 @@ def judge(case: Case, stages: Stages) -> list[Finding]:
     fence = np.array([codes[-1].any() or scales[-1] != 0])
     found += writing.check_gather(inputs, held, codes[:-1], scales[:-1], fence)
     selected, more = _selected(inputs, held, stages)
-    found += more
+    found += more + _packed(inputs, stages)
     return found + _attended(inputs, selection.with_holes(inputs, selected), stages)
+
+
+def _packed(inputs: Inputs, stages: Stages) -> list[Finding]:
+    """The writer of the rows that are attended, and a gather of all of them."""
+    if inputs.case.cache == "bf16":
+        return []
+    found = storing.check_store(inputs, stages.store)
+    slots = np.concatenate([inputs.slots(request) for request in range(len(inputs.lengths))])
+    unpacked = stages.fetch(inputs, inputs.packed, slots)
+    return found + storing.check_fetch(inputs, slots, unpacked, np.zeros(0, bool))
 
 
 def _selected(inputs: Inputs, held: np.ndarray, stages: Stages,

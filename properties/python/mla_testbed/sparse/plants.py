@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import broken_lists, broken_logits, broken_writing
+from . import broken_lists, broken_logits, broken_rows, broken_writing, model
 from .case import Case
 from .draw import drawn
 from .findings import Finding
@@ -57,6 +57,11 @@ def caught(plant: Plant, seed: int, most: int) -> tuple[str, Finding] | None:
     return None
 
 
+def _reading(read: Callable[..., np.ndarray]) -> Callable[[], dict[str, Any]]:
+    """Attention that reads its rows so."""
+    return lambda: {"attend": lambda *stage: model.attend(*stage, read=read)}
+
+
 def _of(name: str, body: Callable[..., Any]) -> Callable[[], dict[str, Any]]:
     return lambda: {name: body}
 
@@ -68,6 +73,7 @@ def _nan_padding(inputs: Any, lists: Any, pieces: Any, partials: Any, lse: Any, 
     return made
 
 
+_ROPE = {"width": (512, 64)}
 PLANTS = (
     Plant("padding-written", "SP-01", "A slot of -1 is taken for the last slot of the cache.",
           "", _of("write", broken_writing.padding_written)),
@@ -86,6 +92,16 @@ PLANTS = (
           "", _of("write", broken_writing.truncated_codes)),
     Plant("gather-neighbour", "SP-05", "The first key of a request is looked up in the table "
           "of the request before.", "", _of("gather", broken_writing.gather_neighbour)),
+    Plant("padding-stored", "SP-01", "A packed row of a slot of -1 is written to slot 0.",
+          "", _of("store", broken_rows.padding_stored), {"cache": "ds"}),
+    Plant("row-too-long", "SP-02", "Two bytes after a block's last packed row are written.",
+          "", _of("store", broken_rows.row_too_long), {"cache": "ds", "gap": 16, **_ROPE}),
+    Plant("dense-rows", "SP-03", "The writer of packed rows takes blocks for dense.",
+          "", _of("store", broken_rows.dense_rows), {"cache": "v4", "gap": 16, "width": (448, 64)}),
+    Plant("one-scale", "SP-04", "All tiles of a packed row have the scale of the first.",
+          "", _of("store", broken_rows.one_scale), {"cache": "ds", "scale": "f32"}),
+    Plant("scales-shifted", "SP-05", "Rows are unpacked with the scale of the tile before.",
+          "", _of("fetch", broken_rows.scales_shifted), {"cache": "ds", "data": "wide"}),
     Plant("window-of-zeros", "SP-06", "Loads past a limit of bytes return 0, without a fault.",
           "aiter#4774", _of("logits", broken_logits.window_of_zeros)),
     Plant("stale-columns", "SP-07", "Columns after a row's keys keep what was there.",
@@ -127,7 +143,15 @@ PLANTS = (
           cases=("sparse1:1q64s64;k=64;width=64+0", "sparse1:1q64s200;k=64;width=64+0")),
     Plant("width-576", "SP-17", "The kernel steps 576 elements from row to row of any cache.",
           "vllm#53943", _of("attend", broken_lists.width_576),
-          {"width": (512, 0)}),
+          {"width": (512, 0), "cache": "bf16"}),
+    Plant("other-encoding", "SP-17", "Packed rows of one encoding are read as the other's.",
+          "vllm#45681", _reading(broken_rows.other_encoding),
+          {"cache": "v4", "width": (448, 64)}),
+    Plant("scales-of-first", "SP-17", "All rows of a block are read with the scales of its first.",
+          "", _reading(broken_rows.scales_of_first),
+          {"cache": "v4", "width": (448, 64), "data": "wide", "block": 16}),
+    Plant("latent-values", "SP-17", "DeepSeek-V4's rope part is left out of the values.",
+          "", _of("attend", broken_rows.latent_values), {"cache": "v4", "width": (448, 64)}),
     Plant("last-piece-lost", "SP-17", "The merge leaves out a row's last piece.",
           "", _of("merge", broken_lists.last_piece_lost)),
     Plant("nan-padding", "SP-18", "A row without keys is 0 / 0.", "", _of("merge", _nan_padding),
