@@ -24,6 +24,7 @@ and each rounding to bf16 adds 2^-8 of the result. Nothing is left out as of sec
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -36,6 +37,8 @@ from .selection import NONE
 STAGE = "attend"
 #: Of a row without keys: what its output is.
 EMPTY = ("zero", "nan", "any")
+#: (slots, width) float64 of slots.
+Keys = Callable[[np.ndarray], np.ndarray]
 LOG2E = 1.4426950408889634
 
 
@@ -49,12 +52,13 @@ class Attended:
 
 
 def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "exact",
-             sink: np.ndarray | None = None) -> Attended:
+             sink: np.ndarray | None = None, keys: Keys | None = None) -> Attended:
     """A row's attention over slots; -1 is skipped.
 
     Args:
         query: "exact"; "base2": the kernel rounds q times scale times log2 e to bf16, in f32
             before; "rounded": it rounds q times the scale to bf16 in some way.
+        keys: the rows of slots, where they are not those of the inputs' cache.
         sink: (heads,) a score that takes part in the denominator alone; -inf: none.
     """
     width, slots = inputs.case.value_width, slots[slots != NONE]
@@ -63,7 +67,7 @@ def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "ex
         nothing = np.zeros((heads, width))
         return Attended(nothing, nothing, np.full(heads, -np.inf))
     q = of_bf16(inputs.query[number]).astype(np.float64)
-    k = inputs.attended_rows(slots)
+    k = (keys or inputs.attended_rows)(slots)
     scale = inputs.softmax_scale
     if query == "base2":
         rounded = of_bf16(inputs.query[number]) * np.float32(scale * LOG2E)
@@ -104,22 +108,23 @@ def _of_sink(sink: np.ndarray, top: np.ndarray, total: np.ndarray) -> np.ndarray
 
 
 def check_attention(inputs: Inputs, lists: Lists, found: np.ndarray, *, empty: str = "zero",
-                    query: str = "exact", sink: np.ndarray | None = None) -> list[Finding]:
+                    query: str = "exact", sink: np.ndarray | None = None,
+                    keys: Keys | None = None) -> list[Finding]:
     """SP-17 and SP-18 of the output of all rows; with a sink SP-19.
 
     Args:
         found: (rows + pad, heads, value width) float. empty: one of EMPTY, the kernel's contract
-            for a row without keys. query: as for attended.
+            for a row without keys. query, keys: as for attended.
     """
     fails = "SP-17" if sink is None else "SP-19"
     rows = range(inputs.case.rows + inputs.case.pad)
     return first(STAGE, (
-        _row(inputs, number, lists.row(number), found[number], empty, fails, query, sink)
+        _row(inputs, number, lists.row(number), found[number], empty, fails, query, sink, keys)
         for number in rows))
 
 
 def _row(inputs: Inputs, number: int, slots: np.ndarray, found: np.ndarray, empty: str, fails: str,
-         query: str, sink: np.ndarray | None) -> Sentences:
+         query: str, sink: np.ndarray | None, keys: Keys | None) -> Sentences:
     if not (slots != NONE).any():
         if empty == "zero" and not (found == 0).all():
             yield "SP-18", (f"row {number} has no keys; its output is "
@@ -127,7 +132,7 @@ def _row(inputs: Inputs, number: int, slots: np.ndarray, found: np.ndarray, empt
         elif empty == "nan" and not np.isnan(found).all():
             yield "SP-18", f"row {number} has no keys; its output is {found.flat[0]:.6g}, not NaN"
         return
-    right = attended(inputs, number, slots, query=query, sink=sink)
+    right = attended(inputs, number, slots, query=query, sink=sink, keys=keys)
     away = np.abs(found.astype(np.float64) - right.out)
     wrong = ~(away <= right.bound)
     if wrong.any():

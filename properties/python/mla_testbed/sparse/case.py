@@ -16,6 +16,8 @@ LAYOUTS, SCALES = ("row", "shuffle"), ("ue8m0", "f32")
 #: Rows of the cache that is attended, and elements of the latent part that share a scale.
 CACHES = {"bf16": 1, "ds": 128, "v4": 64}
 DATA = ("gauss", "ties", "equal", "wide", "zero")
+#: Tokens of a compressed key.
+RATIOS = (1, 4, 128)
 #: Rows and columns of a tile in the layout "shuffle".
 TILE = 16
 _MOST_TOKENS = 1 << 20
@@ -39,6 +41,8 @@ class Case:
         width: latent and rope elements of a row of the cache that is attended.
         qheads: of the attention.
         shared: tokens that all requests have in common; whole blocks.
+        ratio: tokens of a compressed key of DeepSeek-V4: 4, 128, or 1: none.
+        window: keys of its sliding window; 0: none.
         pad: rows of a graph after those of the batch.
         holes: a row's selection has a -1 in front of every so many keys; 0: none.
         data: "gauss", "ties" (few different logits), "equal" (one), "wide" (magnitudes from 2^-12
@@ -58,6 +62,8 @@ class Case:
     width: tuple[int, int] = (512, 64)
     qheads: int = 16
     shared: int = 0
+    ratio: int = 1
+    window: int = 0
     pad: int = 0
     holes: int = 0
     data: str = "gauss"
@@ -81,6 +87,13 @@ class Case:
         _range("pad", self.pad, 0, 1 << 12)
         _range("holes", self.holes, 0, 1 << 16)
         _range("gap", self.gap, 0, 1 << 16)
+        _range("window", self.window, 0, 1 << 14)
+        if self.ratio not in RATIOS:
+            raise UsageError(f"case field 'ratio' is {self.ratio}; expected one of "
+                             f"{', '.join(map(str, RATIOS))}")
+        if self.ratio > 1 and (self.cache != "v4" or self.shared):
+            raise UsageError(f"case field 'ratio' is {self.ratio}: compressed keys lie in rows of "
+                             "'cache=v4', without a shared prefix")
         if self.gap % 16:
             raise UsageError(f"case field 'gap' is {self.gap}; expected a multiple of 16")
         if self.width[0] % CACHES[self.cache]:
@@ -166,7 +179,7 @@ class Case:
 
 _TEXTS = ("layout", "fp8", "scale", "cache")
 _FIELDS = ("block", "layout", "gap", "heads", "k", "fp8", "scale", "cache", "width",
-           "qheads", "shared", "pad", "holes", "data")
+           "qheads", "shared", "ratio", "window", "pad", "holes", "data")
 
 
 def _requests(batch: str) -> tuple[tuple[int, int], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from .case import CACHES, DATA, TILE, Case
+from .case import CACHES, DATA, RATIOS, TILE, Case
 
 #: Encodings of the architectures.
 FP8 = {"gfx942": "fnuz", "gfx950": "ocp"}
@@ -42,6 +42,11 @@ def drawn(seed: int, number: int, arch: str | None = None, **fixed: Any) -> Case
     drawn_fields["cache"] = source.choice(("bf16", *(c for c in CACHES if not latent % CACHES[c])))
     if drawn_fields["cache"] == "v4" and "width" not in fixed:
         drawn_fields["width"] = (448, 64)
+    if fixed.get("cache", drawn_fields["cache"]) == "v4":
+        drawn_fields["ratio"] = source.choice((1, *RATIOS))
+        drawn_fields["window"] = source.choice((0, 16, 128))
+    if fixed.get("ratio", drawn_fields.get("ratio", 1)) > 1:
+        drawn_fields["shared"] = 0
     return Case(**{**drawn_fields, **fixed})
 
 

@@ -38,6 +38,10 @@ class Stages:
         fetch: (inputs, cache, slots): (slots, width) float32, rows unpacked to bf16.
         attend: (inputs, lists, pieces): partial outputs (pieces, heads, values) and their lse.
         merge: (inputs, lists, pieces, partials, lse, sink): (rows + pad, heads, values).
+        compress: (source, steps, cache): DeepSeek-V4's compressed keys (compressor.py).
+        window: (inputs): lists of the sliding windows.
+        visible: (inputs): (rows, most) all compressed keys that a row sees, then -1.
+        share: (inputs of a layer, selection, stale): lists of a layer without an indexer.
     """
 
     write: Callable[..., None]
@@ -50,6 +54,10 @@ class Stages:
     fetch: Callable[..., np.ndarray]
     attend: Callable[..., tuple[np.ndarray, np.ndarray]]
     merge: Callable[..., np.ndarray]
+    compress: Callable[..., None]
+    window: Callable[..., Lists]
+    visible: Callable[..., np.ndarray]
+    share: Callable[..., Lists]
 
 
 def write(inputs: Inputs, slot_mapping: np.ndarray, held: np.ndarray) -> None:
@@ -199,5 +207,3 @@ def merge(inputs: Inputs, lists: Lists, pieces: np.ndarray, partials: np.ndarray
         made[row] = parts.sum(axis=0) / weights.sum(axis=0)[:, None]
     return rounded_bf16(made)
 
-
-MODEL = Stages(write, gather, logits, select, convert, split, store, fetch, attend, merge)

@@ -34,7 +34,7 @@ def launcher(call: Callable[..., Any]) -> Callable[..., None]:
         given = {name if name in wanted else f"{name}_ptr": value
                  for name, value in bound.arguments.items()}
         given = {name: value for name, value in given.items() if name in wanted}
-        self.kernel[grid](**given, **more)
+        self.kernel[grid](**{**given, **more})
 
     return launch
 
