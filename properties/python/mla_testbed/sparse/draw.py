@@ -39,10 +39,10 @@ def drawn(seed: int, number: int, arch: str | None = None, **fixed: Any) -> Case
         "data": source.choice(DATA), "seed": source.randrange(1 << 16),
     }
     latent = fixed.get("width", drawn_fields["width"])[0]
-    drawn_fields["cache"] = source.choice(("bf16", *(c for c in CACHES if not latent % CACHES[c])))
-    if drawn_fields["cache"] == "v4" and "width" not in fixed:
+    cache = source.choice(("bf16", *(c for c in CACHES if not latent % CACHES[c])))
+    cache = drawn_fields["cache"] = fixed.get("cache", cache)
+    if cache == "v4":
         drawn_fields["width"] = (448, 64)
-    if fixed.get("cache", drawn_fields["cache"]) == "v4":
         drawn_fields["ratio"] = source.choice((1, *RATIOS))
         drawn_fields["window"] = source.choice((0, 16, 128))
     if fixed.get("ratio", drawn_fields.get("ratio", 1)) > 1:

@@ -30,6 +30,7 @@ class Built:
         others: further plans that this step made, such as one of FP8 prefill.
         elsewhere: requests that the engine handed to another kernel than the decode kernel, such as
             prefills: together with `requests` they are all of the step.
+        padding_keys: of sparse MLA: keys that the engine gives to a row of padding.
         metadata: the engine's own object, for `attend`.
         addresses: tensors that a captured graph reads, by name: their addresses. Empty outside of
             graphs.
@@ -42,6 +43,7 @@ class Built:
     others: tuple[Bundle, ...] = ()
     addresses: dict[str, int] = dataclasses.field(default_factory=dict)
     elsewhere: tuple[int, ...] = ()
+    padding_keys: int = 0
 
     @property
     def planned(self) -> bool:

@@ -15,7 +15,7 @@ from ..decode.opinion import opinions_of
 from ..decode.plans import OfPlans
 from ..decode.result import Part
 from ..line import CaseLine
-from .lists import check_lists
+from .lists import check_lists, unread
 from .step import SparseStep, model_of, sparse_steps_of
 
 #: Rows of a step. Each has a list of up to 2,048 keys.
@@ -32,7 +32,8 @@ class Sparse(OfPlans[SparseStep]):
     """
 
     name = "sparse"
-    adapters: ClassVar = {"vllm": "mla_testbed.engines.vllm.sparse_adapter:VllmSparse"}
+    adapters: ClassVar = {"vllm": "mla_testbed.engines.vllm.sparse_adapter:VllmSparse",
+                          "sglang": "mla_testbed.engines.sglang.sparse_adapter:SglangSparse"}
     in_cases = False
     steps = staticmethod(sparse_steps_of)
     lists = staticmethod(check_lists)
@@ -73,6 +74,9 @@ class Sparse(OfPlans[SparseStep]):
     def opinions(self, engine: str, step: SparseStep, built: Built) -> list[str]:
         """What our core would have asked of the planner for requests of a row each."""
         rows, live = len(built.requests), len(built.live)
+        if built.bundle is not None and rows and unread(built.bundle.arrays["kv_last_page_lens"]):
+            return [f"{engine} hands the sum of rows to the kernel for the lengths of last pages; "
+                    "with pages of one token nobody reads them"]
         requests = (*range(live), *[PADDING] * (rows - live))
         return opinions_of(engine, step.as_rows(), dataclasses.replace(built, requests=requests))
 
