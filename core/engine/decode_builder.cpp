@@ -253,7 +253,7 @@ Result<plan::BufferSizes> plan_sizes(const plan::StepPlanner* planner,
 
 Result<plan::Plan> plan_step(const plan::StepPlanner* planner, const plan::PlanInput& input,
                              const plan::BufferSizes& sizes) {
-  return planner != nullptr ? planner->plan(input, sizes) : plan_step(input, sizes);
+  return planner != nullptr ? planner->plan(input, sizes, 0) : plan_step(input, sizes);
 }
 
 Result<ResolvedShape> DecodeMetadataBuilder::shape(const Case& c, const Batch& batch) const {

@@ -5,6 +5,8 @@
 // taken out. Fails: with what the program said.
 #pragma once
 
+#include <cstdint>
+
 #include "core/plan/plan_input.hpp"
 #include "core/plan/sizes.hpp"
 #include "core/result.hpp"
@@ -18,9 +20,10 @@ class StepPlanner {
   StepPlanner& operator=(const StepPlanner&) = delete;
   virtual ~StepPlanner() = default;
   [[nodiscard]] virtual Result<BufferSizes> sizes(const SizeQuery& query) const = 0;
-  // Into buffers of the given sizes. Elements that the program did not write are unwritten.
-  [[nodiscard]] virtual Result<Plan> plan(const PlanInput& input,
-                                          const BufferSizes& sizes) const = 0;
+  // Into buffers of the given sizes. Elements that the program did not write are unwritten. A
+  // timing_seed other than 0 draws the timing of its kernels, as in ExecutionOptions.
+  [[nodiscard]] virtual Result<Plan> plan(const PlanInput& input, const BufferSizes& sizes,
+                                          std::uint64_t timing_seed) const = 0;
 };
 
 }  // namespace mla::plan

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/say.hpp"
+#include "hip_backend/gfx_emulator/run/run_words.hpp"
 
 namespace mla::hip::aiter_tree {
 namespace {
@@ -136,6 +137,13 @@ Result<Message> read_message(int socket) {
     return Error{ErrorCode::fault, say("the AITER tree answered '", *line, "': ", e.what())};
   }
   return out;
+}
+
+nlohmann::json words_of(const gfx::RunOptions& run) {
+  return {{"checks", gfx::words_of(run.checks)},
+          {"schedule", gfx::words_of(run.schedule)},
+          {"arrival", gfx::words_of(run.arrival)},
+          {"matrix", gfx::words_of(run.mfma)}};
 }
 
 }  // namespace mla::hip::aiter_tree

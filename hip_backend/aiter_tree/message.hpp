@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "hip_backend/gfx_emulator/exec/options.hpp"
 
 namespace mla::hip::aiter_tree {
 
@@ -42,5 +43,8 @@ struct Message {
 // Over a connected socket. read_message() waits for the whole of it.
 MaybeError send_message(int socket, const Message& message);
 Result<Message> read_message(int socket);
+
+// How launches run, in the words of the command line: checks, schedule, arrival, matrix.
+nlohmann::json words_of(const gfx::RunOptions& run);
 
 }  // namespace mla::hip::aiter_tree

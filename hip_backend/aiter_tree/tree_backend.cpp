@@ -12,6 +12,7 @@
 #include "hip_backend/admission/admit.hpp"
 #include "hip_backend/aiter_tree/message.hpp"
 #include "hip_backend/aiter_tree/tree_planner.hpp"
+#include "hip_backend/device/emulated_device.hpp"
 
 namespace mla::hip::aiter_tree {
 namespace {
@@ -61,12 +62,14 @@ std::vector<std::byte> padded_q(const DecodeLaunch& launch) {
   return out;
 }
 
-Message question(const DecodeLaunch& launch, const Admission& admission, bool record_stages) {
+Message question(const DecodeLaunch& launch, const Admission& admission, const gfx::RunOptions& run,
+                 bool record_stages) {
   const DecodeMetadata& md = launch.metadata;
   const ResolvedShape& s = md.shape;
   const DecodeTensors& t = launch.tensors;
   Message asked;
   asked.head = {{"call", "decode"},
+                {"run", words_of(run)},
                 {"compute_units", s.compute_units.count()},
                 {"rows", md.rows().count()},
                 {"heads", s.heads.kernel.count()},
@@ -151,9 +154,10 @@ MaybeError take_stages(const Message& answer, const RowMap& rows, const Admissio
 
 class TreeBackend final : public Backend {
  public:
-  explicit TreeBackend(std::shared_ptr<TreeProcess> process)
+  TreeBackend(std::shared_ptr<TreeProcess> process, const gfx::RunOptions& run)
       : process_(std::move(process)),
-        planner_(make_tree_planner(process_)),
+        run_(run),
+        planner_(make_tree_planner(process_, run)),
         label_(say("emulated:", mla::name(process_->arch()))) {}
 
   [[nodiscard]] std::string_view name() const override { return kName; }
@@ -164,9 +168,11 @@ class TreeBackend final : public Backend {
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override;
   [[nodiscard]] const plan::StepPlanner* planner() const override { return planner_.get(); }
+  [[nodiscard]] std::string timing(std::uint64_t seed) const override { return timing_words(seed); }
 
  private:
   std::shared_ptr<TreeProcess> process_;
+  gfx::RunOptions run_;
   std::unique_ptr<plan::StepPlanner> planner_;
   std::string label_;
 };
@@ -199,7 +205,9 @@ Result<DecodeResult> TreeBackend::run(const DecodeLaunch& launch,
   DecodeResult result;
   result.kernel_heads = rows->row_heads();
   result.faults = admission.faults;
-  const auto answer = process_->ask(question(launch, admission, options.record_stages));
+  const auto answer =
+      process_->ask(question(launch, admission, timed(run_, {options.timing_seed, options.checked}),
+                             options.record_stages));
   if (!answer) return answer.error();
   if (MaybeError bad = take_heads(*answer, md, result)) return *bad;
   if (options.record_stages)
@@ -211,8 +219,9 @@ Result<DecodeResult> TreeBackend::run(const DecodeLaunch& launch,
 
 }  // namespace
 
-std::unique_ptr<Backend> make_tree_backend(std::shared_ptr<TreeProcess> process) {
-  return std::make_unique<TreeBackend>(std::move(process));
+std::unique_ptr<Backend> make_tree_backend(std::shared_ptr<TreeProcess> process,
+                                           const gfx::RunOptions& run) {
+  return std::make_unique<TreeBackend>(std::move(process), run);
 }
 
 }  // namespace mla::hip::aiter_tree

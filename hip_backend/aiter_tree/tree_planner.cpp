@@ -5,6 +5,7 @@
 
 #include "core/say.hpp"
 #include "hip_backend/aiter_tree/message.hpp"
+#include "hip_backend/device/emulated_device.hpp"
 
 namespace mla::hip::aiter_tree {
 namespace {
@@ -21,14 +22,16 @@ Result<BufferSizes> sizes_of(const std::vector<std::int64_t>& words) {
 
 class TreePlanner final : public plan::StepPlanner {
  public:
-  explicit TreePlanner(std::shared_ptr<TreeProcess> process) : process_(std::move(process)) {}
+  TreePlanner(std::shared_ptr<TreeProcess> process, const gfx::RunOptions& run)
+      : process_(std::move(process)), run_(run) {}
 
   [[nodiscard]] Result<BufferSizes> sizes(const plan::SizeQuery& query) const override;
-  [[nodiscard]] Result<plan::Plan> plan(const plan::PlanInput& input,
-                                        const BufferSizes& sizes) const override;
+  [[nodiscard]] Result<plan::Plan> plan(const plan::PlanInput& input, const BufferSizes& sizes,
+                                        std::uint64_t timing_seed) const override;
 
  private:
   std::shared_ptr<TreeProcess> process_;
+  gfx::RunOptions run_;
 };
 
 Result<BufferSizes> TreePlanner::sizes(const plan::SizeQuery& query) const {
@@ -50,12 +53,14 @@ Result<BufferSizes> TreePlanner::sizes(const plan::SizeQuery& query) const {
   return sizes_of(answer->head.value("words", std::vector<std::int64_t>{}));
 }
 
-Result<plan::Plan> TreePlanner::plan(const plan::PlanInput& input, const BufferSizes& sizes) const {
+Result<plan::Plan> TreePlanner::plan(const plan::PlanInput& input, const BufferSizes& sizes,
+                                     std::uint64_t timing_seed) const {
   if (input.kernel != plan::V12Kernel::automatic)
     return Error{ErrorCode::unsupported, "AITER chooses the kernel of planner v1.2 itself"};
   const auto lists = plan::words_of(sizes);
   Message asked;
   asked.head = {{"call", "plan"},
+                {"run", words_of(timed(run_, {.seed = timing_seed, .checked = false}))},
                 {"compute_units", input.key.compute_units.count()},
                 {"heads", input.key.heads_per_kv_head.count()},
                 {"max_seqlen_qo", input.key.max_qo_len},
@@ -93,8 +98,9 @@ Result<plan::Plan> TreePlanner::plan(const plan::PlanInput& input, const BufferS
 
 }  // namespace
 
-std::unique_ptr<plan::StepPlanner> make_tree_planner(std::shared_ptr<TreeProcess> process) {
-  return std::make_unique<TreePlanner>(std::move(process));
+std::unique_ptr<plan::StepPlanner> make_tree_planner(std::shared_ptr<TreeProcess> process,
+                                                     const gfx::RunOptions& run) {
+  return std::make_unique<TreePlanner>(std::move(process), run);
 }
 
 }  // namespace mla::hip::aiter_tree

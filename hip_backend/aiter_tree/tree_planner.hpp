@@ -8,9 +8,11 @@
 
 #include "core/plan/step_planner.hpp"
 #include "hip_backend/aiter_tree/tree_process.hpp"
+#include "hip_backend/gfx_emulator/exec/options.hpp"
 
 namespace mla::hip::aiter_tree {
 
-std::unique_ptr<plan::StepPlanner> make_tree_planner(std::shared_ptr<TreeProcess> process);
+std::unique_ptr<plan::StepPlanner> make_tree_planner(std::shared_ptr<TreeProcess> process,
+                                                     const gfx::RunOptions& run);
 
 }  // namespace mla::hip::aiter_tree

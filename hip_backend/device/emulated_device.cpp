@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/say.hpp"
+#include "hip_backend/gfx_emulator/run/run_words.hpp"
 #include "hip_backend/kernels/code_objects.hpp"
 
 namespace mla::hip {
@@ -151,7 +152,6 @@ class EmulatedDevice final : public Device {
   MaybeError run(KernelHandle kernel, const LaunchSize& size, std::span<const std::byte> arguments);
 
   Arch arch_;
-  [[nodiscard]] gfx::RunOptions run_options(bool built_in) const;
 
   EmulatedOptions options_;
   LaunchTiming timing_;
@@ -181,21 +181,6 @@ Result<KernelHandle> EmulatedDevice::find_kernel(std::span<const std::byte> code
   return KernelHandle{kernels_.size()};
 }
 
-gfx::RunOptions EmulatedDevice::run_options(bool built_in) const {
-  gfx::RunOptions run = options_.run;
-  run.checks.global_notes = !built_in;
-  if (timing_.checked) {
-    run.checks.waits = run.checks.lds_races = true;
-    run.arrival = {};
-  }
-  if (timing_.seed == 0) return run;
-  const DrawnTiming drawn = drawn_timing(timing_.seed);
-  run.schedule = drawn.schedule;
-  // Checks and recordings follow memory that answers at once.
-  if (!run.checks.any_per_instruction() && !run.profile && !run.trace) run.arrival = drawn.arrival;
-  return run;
-}
-
 MaybeError EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
                                std::span<const std::byte> arguments) {
   const Found& found = kernels_[kernel.value - 1];
@@ -205,7 +190,8 @@ MaybeError EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
   request.block = {size.threads, 1, 1};
   request.kernarg = arguments;
   request.dynamic_lds = size.lds_bytes;
-  request.options = run_options(found.built_in);
+  request.options = timed(options_.run, timing_);
+  request.options.checks.global_notes = !found.built_in;
   const auto report = gfx::run(*found.object, request, memory_);
   if (!report) return report.error();
   if (options_.observe) options_.observe(found.name, *report);
@@ -230,13 +216,22 @@ DrawnTiming drawn_timing(std::uint64_t seed) {
           .arrival = {.mode = arrival, .number = arrival == Mode::random ? seed : 0}};
 }
 
+gfx::RunOptions timed(gfx::RunOptions run, const LaunchTiming& timing) {
+  if (timing.checked) {
+    run.checks.waits = run.checks.lds_races = true;
+    run.arrival = {};
+  }
+  if (timing.seed == 0) return run;
+  const DrawnTiming drawn = drawn_timing(timing.seed);
+  run.schedule = drawn.schedule;
+  // Checks and recordings follow memory that answers at once.
+  if (!run.checks.any_per_instruction() && !run.profile && !run.trace) run.arrival = drawn.arrival;
+  return run;
+}
+
 std::string timing_words(std::uint64_t seed) {
   const auto [schedule, arrival] = drawn_timing(seed);
-  if (seed == 0) return "--schedule slice=4 --arrival early";
-  std::string words = say("--schedule slice=", schedule.slice, ",order=shuffled.", schedule.seed);
-  words += " --arrival ";
-  if (arrival.mode == gfx::Arrival::Mode::random) return words + say("random.", arrival.number);
-  return words + (arrival.mode == gfx::Arrival::Mode::late ? "late" : "early");
+  return say("--schedule ", gfx::words_of(schedule), " --arrival ", gfx::words_of(arrival));
 }
 
 std::unique_ptr<Device> make_emulated_device(Arch arch, const EmulatedOptions& options) {

@@ -35,6 +35,8 @@ struct DrawnTiming {
   gfx::Arrival arrival;    // early, late or random
 };
 DrawnTiming drawn_timing(std::uint64_t seed);
+// How a launch runs that would run as `run`, under this timing.
+gfx::RunOptions timed(gfx::RunOptions run, const LaunchTiming& timing);
 // The same in the words of the command line: "--schedule slice=64,order=shuffled.7 --arrival late".
 std::string timing_words(std::uint64_t seed);
 

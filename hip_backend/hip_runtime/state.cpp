@@ -10,16 +10,12 @@
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/report/progress.hpp"
 #include "hip_backend/gfx_emulator/run/instruction_limit.hpp"
+#include "hip_backend/gfx_emulator/run/run_words.hpp"
 
 namespace mla::hip_runtime {
 
 Runtime::Runtime() {
-  const char* const checks = std::getenv("MLA_HIP_CHECKS");
-  if (checks != nullptr && *checks != '\0') {
-    device.options.checks = gfx::every_check;
-    device.options.checks.lanes = true;
-    device.options.checks.coherence = std::string_view(checks) == "coherence";
-  }
+  take_run_words();
   const auto limit = gfx::usual_instruction_limit();
   if (!limit) launched.faults.push_back(limit.error().message);
   device.options.instruction_limit = limit ? *limit : gfx::most_instructions;
@@ -40,6 +36,33 @@ Runtime::Runtime() {
     launched.faults.push_back(say("MLA_TESTBED_ARCH is '", name,
                                   "'; expected gfx942 or gfx950: the program's first code ",
                                   "chooses"));
+}
+
+void Runtime::take_run_words() {
+  const auto words = [](const char* variable) {
+    const char* const value = std::getenv(variable);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  const auto note = [this](const auto& read) { launched.faults.push_back(read.error().message); };
+  gfx::RunOptions& run = device.options;
+  const std::string_view checks = words("MLA_HIP_CHECKS");
+  if (checks == "1" || checks == "coherence") {
+    run.checks = gfx::every_check;
+    run.checks.lanes = true;
+    run.checks.coherence = checks == "coherence";
+  } else if (const auto read = gfx::checks_from("MLA_HIP_CHECKS", checks)) {
+    run.checks = *read;
+  } else {
+    note(read);
+  }
+  if (const auto read = gfx::schedule_from("MLA_TESTBED_SCHEDULE", words("MLA_TESTBED_SCHEDULE")))
+    run.schedule = *read;
+  else
+    note(read);
+  if (const auto read = gfx::arrival_from("MLA_TESTBED_ARRIVAL", words("MLA_TESTBED_ARRIVAL")))
+    run.arrival = *read;
+  else
+    note(read);
 }
 
 Runtime::~Runtime() {

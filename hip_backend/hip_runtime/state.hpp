@@ -38,7 +38,7 @@ struct Configuration {
 inline constexpr int kMostUnits = 1024;  // of MLA_TESTBED_UNITS and hipTestbedSetUnits()
 
 struct Runtime {
-  Runtime();   // with every check if MLA_HIP_CHECKS is set, for MLA_TESTBED_ARCH, _UNITS and limits
+  Runtime();   // as the environment says: MLA_HIP_CHECKS, MLA_TESTBED_SCHEDULE, _ARRIVAL, _ARCH ...
   ~Runtime();  // says on stderr what take_launched() was not asked for
   std::vector<std::unique_ptr<Unit>> units;  // that the program registered
   std::vector<std::unique_ptr<Module>> modules;
@@ -56,6 +56,9 @@ struct Runtime {
     return device.units != 0 ? device.units : is_gfx950() ? 256 : 304;
   }
   [[nodiscard]] bool is_gfx950() const { return arch() == gfx::Arch::gfx950; }
+
+ private:
+  void take_run_words();
 };
 
 // Programs register their code before main(): built at the first use.

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
 
-#include "core/say.hpp"
+#include "hip_backend/gfx_emulator/run/run_words.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
 
 namespace rt = mla::hip_runtime;
+namespace gfx = mla::gfx;
 
 extern "C" {
 
@@ -16,7 +19,7 @@ hipError_t hipTestbedAddRange(void* base, std::size_t bytes, const char* name) {
   if (base == nullptr || name == nullptr) return rt::keep(hipErrorInvalidValue);
   (void)rt::runtime().memory.release(base);
   const auto error = rt::runtime().memory.add({static_cast<std::byte*>(base), bytes}, name,
-                                              mla::gfx::Rights::read_write);
+                                              gfx::Rights::read_write);
   return error ? rt::keep(hipErrorInvalidValue) : hipSuccess;
 }
 hipError_t hipTestbedRemoveRange(void* base) {
@@ -48,6 +51,26 @@ hipError_t hipTestbedSetUnits(int units) {
   const rt::Turn turn;
   if (units < 1 || units > rt::kMostUnits) return rt::keep(hipErrorInvalidValue);
   rt::runtime().device.units = units;
+  return hipSuccess;
+}
+hipError_t hipTestbedSetRun(const char* checks, const char* schedule, const char* arrival,
+                            const char* matrix) {
+  const rt::Turn turn;
+  const auto words = [](const char* text) { return std::string_view(text == nullptr ? "" : text); };
+  const auto checked = gfx::checks_from("checks", words(checks));
+  const auto scheduled = gfx::schedule_from("schedule", words(schedule));
+  const auto arriving = gfx::arrival_from("arrival", words(arrival));
+  const auto multiplied = gfx::matrix_from("matrix", words(matrix));
+  if (!checked) return rt::fault(hipErrorInvalidValue, checked.error().message);
+  if (!scheduled) return rt::fault(hipErrorInvalidValue, scheduled.error().message);
+  if (!arriving) return rt::fault(hipErrorInvalidValue, arriving.error().message);
+  if (!multiplied) return rt::fault(hipErrorInvalidValue, multiplied.error().message);
+  gfx::RunOptions& run = rt::runtime().device.options;
+  run.checks = *checked;
+  run.checks.global_notes = true;
+  run.schedule = *scheduled;
+  run.arrival = *arriving;
+  run.mfma = *multiplied;
   return hipSuccess;
 }
 void hipTestbedCount(unsigned long long* launches, unsigned long long* instructions) {

@@ -1,7 +1,7 @@
 // How an emulated device runs its launches, as options say it, and what the launches showed.
 //
-// Owns: the words of --checks, --schedule, --arrival and --matrix, and the log of the launches that
-// ran under them. Fails: with the option, its value and those expected.
+// Owns: the values of --checks, --schedule, --arrival and --matrix, and the log of the launches
+// that ran under them. Fails: with the option, its value and those expected.
 #pragma once
 
 #include <array>

@@ -38,9 +38,8 @@ MaybeError check_alone(const DeviceChoice& choice) {
   for (const auto& [option, value] : {std::pair("--aiter-reduce", &choice.aiter_reduce),
                                       std::pair("--aiter-opus", &choice.aiter_opus)})
     if (!value->empty()) return refuse(say(tree, " has its own: leave out ", option, " ", *value));
-  if (choice.emulation.given() || choice.observe)
-    return refuse(say(tree, " runs with the usual timing of the emulated device, without checks ",
-                      "and profiles; --aiter-hsa takes", choice.emulation.words()));
+  if (choice.observe || choice.emulation.profile || choice.emulation.trace)
+    return refuse(say(tree, " has launches that cannot be profiled; those of --aiter-hsa can"));
   return std::nullopt;
 }
 
@@ -54,11 +53,13 @@ Result<NamedBackend> make_tree(const DeviceChoice& choice) {
   if (!arch)
     return refuse(say("--aiter ", choice.aiter_tree, " runs on --device emulated:gfx942 or ",
                       "emulated:gfx950, not '", device, "'"));
+  const auto run = read_emulation(choice.emulation, device);
+  if (!run) return run.error();
   const auto process = open_tree(choice.aiter_tree, *arch);
   if (!process) return process.error();
   NamedBackend named{.name = "aiter", .backend = nullptr};
-  named.replay_options =
-      say(" --backend aiter --device ", device, " --aiter ", shell_word(choice.aiter_tree));
+  named.replay_options = say(" --backend aiter --device ", device, choice.emulation.words(),
+                             " --aiter ", shell_word(choice.aiter_tree));
   named.arch = arch;
   named.facts = {{"AITER tree", choice.aiter_tree},
                  {"AITER version", (*process)->version()},
@@ -66,7 +67,7 @@ Result<NamedBackend> make_tree(const DeviceChoice& choice) {
   named.workers = 1;
   named.production = choice.production;
   named.code_sum = [sum = (*process)->sum()] { return sum; };
-  named.backend = hip::aiter_tree::make_tree_backend(*process);
+  named.backend = hip::aiter_tree::make_tree_backend(*process, *run);
   return named;
 }
 
@@ -74,7 +75,7 @@ Result<std::unique_ptr<plan::StepPlanner>> make_tree_planner(const std::string& 
                                                              Arch arch) {
   auto process = open_tree(directory, arch);
   if (!process) return process.error();
-  return hip::aiter_tree::make_tree_planner(std::move(*process));
+  return hip::aiter_tree::make_tree_planner(std::move(*process), {});
 }
 
 MaybeError TreePlanners::ask(const dump::Dump& dump, dump::Answer& answer) {

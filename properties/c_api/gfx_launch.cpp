@@ -60,6 +60,9 @@ Outcome refuse(const mla_gfx_launch& launch) {
   if (launch.order > MLA_GFX_RANDOM) {
     return usage(say("field 'order' is ", static_cast<int>(launch.order), "; expected 0 to 2"));
   }
+  if (launch.arrival > MLA_GFX_AFTER) {
+    return usage(say("field 'arrival' is ", static_cast<int>(launch.arrival), "; expected 0 to 3"));
+  }
   constexpr uint32_t known = MLA_GFX_CHECK_ALL | MLA_GFX_CHECK_BANK_CONFLICTS |
                              MLA_GFX_CHECK_DROPPED | MLA_GFX_CHECK_LANES |
                              MLA_GFX_CHECK_SAME_BARRIER | MLA_GFX_CHECK_COHERENCE;
@@ -73,6 +76,8 @@ Result<gfx::RunOptions> options_of(const mla_gfx_launch& launch) {
   gfx::RunOptions options;
   options.schedule = {
       .slice = launch.slice, .order = static_cast<gfx::Order>(launch.order), .seed = launch.seed};
+  options.arrival = {.mode = static_cast<gfx::Arrival::Mode>(launch.arrival),
+                     .number = launch.arrival_number};
   options.checks.waits = (launch.checks & MLA_GFX_CHECK_WAITS) != 0;
   options.checks.lds_races = (launch.checks & MLA_GFX_CHECK_LDS_RACES) != 0;
   options.checks.uninitialised = (launch.checks & MLA_GFX_CHECK_UNINITIALISED) != 0;

@@ -114,6 +114,14 @@ typedef enum mla_gfx_order {
   MLA_GFX_RANDOM = 2
 } mla_gfx_order;
 
+/* When an operation on memory takes effect. */
+typedef enum mla_gfx_arrival {
+  MLA_GFX_EARLY = 0,
+  MLA_GFX_LATE = 1,           /* no sooner than an s_waitcnt or the end of the wave asks for it */
+  MLA_GFX_RANDOM_ARRIVAL = 2, /* after a number of instructions of the wave that is drawn */
+  MLA_GFX_AFTER = 3           /* after a fixed number of instructions */
+} mla_gfx_arrival;
+
 /* What MLA_TESTBED_INSTRUCTION_LIMIT says, else 1000000000. */
 #define MLA_GFX_USUAL_LIMIT UINT64_MAX
 
@@ -138,6 +146,8 @@ typedef struct mla_gfx_launch {
    * then meets a fence and never another range. Pointers are moved where the code object says
    * that an argument is one; pointers inside memory are not. */
   uint64_t fence;
+  mla_gfx_arrival arrival; /* of memory; other than early: without checks */
+  uint64_t arrival_number; /* the seed of random, the instructions of after */
 } mla_gfx_launch;
 
 /* grid and block 1, a slice of 4 instructions, MLA_GFX_USUAL_LIMIT, the rest 0. */

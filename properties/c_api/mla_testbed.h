@@ -33,9 +33,9 @@ extern "C" {
 
 /* ---- Version and errors ------------------------------------------------------------------- */
 
-/* Changes whenever a function, a struct or a meaning in this header changes; a new function leaves
- * it as it is. A caller compares it with mla_abi_version() before anything else. */
-#define MLA_TESTBED_ABI_VERSION 1
+/* Changes whenever a function, a struct or a meaning in one of the headers changes; a new function
+ * leaves it as it is. A caller compares it with mla_abi_version() before anything else. */
+#define MLA_TESTBED_ABI_VERSION 2
 
 typedef enum mla_status {
   MLA_OK = 0,

@@ -1,12 +1,14 @@
-// P43: the same step gives the same bits under every legal timing: other orders of slots and pieces
-// on the CPU; on an emulated device other turns of the waves, one wave far ahead of the others, and
-// memory that answers late or at random.
+// P43: the same step gives the same bits, and the same plan, under every legal timing: other orders
+// of slots and pieces on the CPU; on an emulated device other turns of the waves, one wave far
+// ahead of the others, and memory that answers late or at random.
 #include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
 
+#include "core/engine/decode_builder.hpp"
 #include "core/engine/run_decode.hpp"
+#include "core/plan/step_planner.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support/support.hpp"
@@ -51,11 +53,27 @@ std::string named_by_checks(Subject& subject) {
   return checked ? std::string() : "; the checks name " + checked.error().message;
 }
 
+// How the plan differs under another timing of the planner's own kernels, where it has any.
+std::optional<std::string> plan_difference(Subject& subject, std::uint64_t seed) {
+  const plan::StepPlanner* const planner = subject.backend().planner();
+  const DecodeMetadata& md = *subject.metadata();
+  if (planner == nullptr || !md.plan || subject.planted()) return std::nullopt;
+  const PlanQuestion question = subject.builder().question(md);
+  const std::string timing = "under " + subject.backend().timing(seed);
+  const auto sizes = plan_sizes(planner, question.query);
+  if (!sizes) return timing + " there are no sizes: " + sizes.error().message;
+  const auto plan = planner->plan(question.input, *sizes, seed);
+  if (!plan) return timing + " there is no plan: " + plan.error().message;
+  if (!(*plan == *md.plan)) return timing + " the plan is another one";
+  return std::nullopt;
+}
+
 Outcome decode_timing(Subject& subject) {
   const auto& first = subject.result();
   if (!first) return refusal(first.error());
   if (auto why = nothing_to_choose(subject.backend())) return not_applicable(std::move(*why));
   for (const std::uint64_t seed : seeds_of(subject.spec())) {
+    if (auto why = plan_difference(subject, seed)) return failed(std::move(*why));
     const auto again = run_decode(
         subject.backend(), {*subject.metadata(), *subject.tensors()},
         {.schedule_seed = seed, .timing_seed = seed, .record_stages = true}, subject.hooks());

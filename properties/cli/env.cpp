@@ -63,10 +63,11 @@ std::string text_of(const Json& value) {
 }
 
 // Variables that the command and the library read (docs/reference/environment.md).
-constexpr const char* kVariables[] = {"AITER_HSA",          "MLA_TESTBED_BACKEND",
-                                      "MLA_TESTBED_DEVICE", "MLA_TESTBED_PYTHON",
-                                      "MLA_HIP_CHECKS",     "NO_COLOR",
-                                      "SOURCE_DATE_EPOCH",  "TMPDIR"};
+constexpr const char* kVariables[] = {"AITER_HSA",           "MLA_TESTBED_BACKEND",
+                                      "MLA_TESTBED_DEVICE",  "MLA_TESTBED_PYTHON",
+                                      "MLA_HIP_CHECKS",      "MLA_TESTBED_SCHEDULE",
+                                      "MLA_TESTBED_ARRIVAL", "NO_COLOR",
+                                      "SOURCE_DATE_EPOCH",   "TMPDIR"};
 
 Json variables() {
   Json out = Json::object();

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import mla_testbed as mla
 import numpy as np
 import pytest
+from mla_testbed import _structs
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -44,7 +45,7 @@ def test_a_function_that_an_older_library_lacks_is_named_by_its_call(
         tmp_path: pathlib.Path) -> None:
     source, older = tmp_path / "older.c", tmp_path / "older.so"
     texts = ("version", "last_error", "last_bug", "last_report", "backend")
-    source.write_text("int mla_abi_version(void) { return 1; }\n" + "".join(
+    source.write_text(f"int mla_abi_version(void) {{ return {_structs.ABI_VERSION}; }}\n" + "".join(
         f'const char* mla_{name}(void) {{ return "0"; }}\n' for name in texts))
     subprocess.run(["cc", "-shared", "-fPIC", "-o", older, source], check=True)
     found = run("import mla_testbed; print(mla_testbed.version()); mla_testbed.check_written(True)",

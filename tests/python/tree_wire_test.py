@@ -90,3 +90,8 @@ def test_the_sum_of_a_tree_is_over_what_a_step_depends_on(tmp_path, file, counts
     before = process.sum_of(tmp_path, "gfx942")
     path.write_text("two")
     assert (process.sum_of(tmp_path, "gfx942") != before) == counts
+
+
+def test_a_verdict_names_the_first_of_several_faults_and_counts_the_others():
+    assert process._first("lds-race: one\nlds-race: two\nthree") == "lds-race: one (2 more)"
+    assert process._first("alone") == "alone"

@@ -21,6 +21,11 @@ hipError_t hipTestbedDeferFaults(int defer);
 int hipTestbedTakeFaults(char* text, std::size_t bytes);
 // What the device's properties answer from now on. hipErrorInvalidValue: not 1 to 1024.
 hipError_t hipTestbedSetUnits(int units);
+// How launches run from now on, in the words of --checks, --schedule, --arrival and --matrix; NULL
+// and "" stand for the default of each. Races in global memory are no mistakes here.
+// hipErrorInvalidValue: other words, which hipTestbedTakeFaults() tells.
+hipError_t hipTestbedSetRun(const char* checks, const char* schedule, const char* arrival,
+                            const char* matrix);
 // Launches and wave instructions since the process began.
 void hipTestbedCount(unsigned long long* launches, unsigned long long* instructions);
 }

@@ -44,7 +44,7 @@ void hold_against(const plan::StepPlanner& planner, const Dump& dump, Answer& an
                                     [](const Finding& f) { return f.rule == kBatchRule; });
   if (planned == nullptr || no_batch) return;
   const FoundPlan& found = **planned->plan;
-  const auto plan = planner.plan(planned->call.input, found.sizes());
+  const auto plan = planner.plan(planned->call.input, found.sizes(), 0);
   if (!plan) {
     answer.notes.push_back(say(kTree, " gives no plan for this call: ", plan.error().message));
     return;

@@ -12,6 +12,7 @@ READ, READ_WRITE = 1, 3
 CHECKS = {"waits": 1, "lds_races": 2, "uninitialised": 4, "bank_conflicts": 8,
           "dropped": 16, "lanes": 32, "same_barrier": 64, "coherence": 128}
 ORDERS = {"round_robin": 0, "reverse": 1, "random": 2}
+ARRIVALS = {"early": 0, "late": 1, "random": 2, "after": 3}
 
 
 class Properties(ctypes.Structure):
@@ -39,7 +40,7 @@ class Launch(ctypes.Structure):
         ("kernarg", TEXT), ("kernarg_size", U64), ("ranges", ctypes.POINTER(Range)),
         ("range_count", U64), ("dynamic_lds", U32), ("fault_limit", U32),
         ("instruction_limit", U64), ("slice", U32), ("order", ctypes.c_int), ("seed", U64),
-        ("threads", I32), ("fence", U64),
+        ("threads", I32), ("fence", U64), ("arrival", ctypes.c_int), ("arrival_number", U64),
     ]
 
 

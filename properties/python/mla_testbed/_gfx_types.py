@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from typing import Any
 
 from . import _gfx_structs as structs
 from .errors import UsageError
@@ -131,6 +133,8 @@ class Options:
     instruction_limit: for each wave; 0: none; None: MLA_TESTBED_INSTRUCTION_LIMIT, else 10^9.
     slice: instructions of a wave before the next one runs; 0: to the barrier.
     order: "round_robin", "reverse" or "random" (with `seed`).
+    arrival: when memory answers: "early", "late" (no sooner than a wait asks for it), "random" (with
+        `arrival_number` as its seed) or "after" (so many instructions); other than early: no checks.
     threads: of the host; 0: as many as OpenMP chooses.
     """
 
@@ -142,6 +146,8 @@ class Options:
     order: str = "round_robin"
     seed: int = 1
     threads: int = 0
+    arrival: str = "early"
+    arrival_number: int = 0
 
     def __post_init__(self) -> None:
         for check in self.checks:
@@ -150,10 +156,41 @@ class Options:
                                  f"{', '.join(structs.CHECKS)}")
         if self.order not in structs.ORDERS:
             raise UsageError(f"order is '{self.order}'; expected {', '.join(structs.ORDERS)}")
-        for field in ("fence", "fault_limit", "instruction_limit", "slice", "seed", "threads"):
+        if self.arrival not in structs.ARRIVALS:
+            raise UsageError(f"arrival is '{self.arrival}'; expected "
+                             f"{', '.join(structs.ARRIVALS)}")
+        for field in ("fence", "fault_limit", "instruction_limit", "slice", "seed", "threads",
+                      "arrival_number"):
             if (getattr(self, field) or 0) < 0:
                 raise UsageError(f"{field} is {getattr(self, field)}; expected 0 or more")
 
 
+    def timed(self, schedule: str, arrival: str) -> Options:
+        """The same with a timing in the words of --schedule and --arrival; "" leaves it.
+
+        UsageError: words that are none.
+        """
+        fields: dict[str, Any] = {}
+        for word in schedule.split(",") if schedule else ():
+            if found := re.fullmatch(r"slice=(\d+)", word):
+                fields["slice"] = int(found[1])
+            elif word in _ORDERS:
+                fields["order"] = _ORDERS[word]
+            elif found := re.fullmatch(r"order=shuffled\.(\d+)", word):
+                fields.update(order="random", seed=int(found[1]))
+            else:
+                raise UsageError(f"schedule is '{schedule}'; expected slice=<n> and order=in-turn, "
+                                 "reverse or shuffled.<seed>, with a comma between")
+        if found := re.fullmatch(r"(random|after)\.(\d+)", arrival):
+            fields.update(arrival=found[1], arrival_number=int(found[2]))
+        elif arrival in ("early", "late"):
+            fields.update(arrival=arrival, arrival_number=0)
+        elif arrival:
+            raise UsageError(f"arrival is '{arrival}'; expected early, late, random.<seed> or "
+                             "after.<instructions>")
+        return dataclasses.replace(self, **fields)
+
+
+_ORDERS = {"order=in-turn": "round_robin", "order=reverse": "reverse"}
 #: The checks that every correct kernel passes.
 ALL_CHECKS = frozenset({"waits", "lds_races", "uninitialised"})

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 MAX_DIMS = 8
 
 

@@ -141,9 +141,10 @@ class Module:
         launch.dynamic_lds = dynamic_lds
         launch.checks = sum(structs.CHECKS[check] for check in options.checks)
         launch.order = structs.ORDERS[options.order]
+        launch.arrival = structs.ARRIVALS[options.arrival]
         if options.instruction_limit is not None:
             launch.instruction_limit = options.instruction_limit
-        for field in ("fence", "fault_limit", "slice", "seed", "threads"):
+        for field in ("fence", "fault_limit", "slice", "seed", "threads", "arrival_number"):
             setattr(launch, field, getattr(options, field))
         handle = ctypes.c_void_p()
         run = library.mla_gfx_run_interruptibly if _ends_on_interrupt() else library.mla_gfx_run

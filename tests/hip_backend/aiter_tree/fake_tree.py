@@ -36,14 +36,19 @@ def write(head, **arrays):
     sys.stdout.buffer.flush()
 
 
-def plan(head, found):
-    """One work for each request, written whole."""
+def far_ahead(head):
+    """Whether a wave runs to its barrier, while memory answers late."""
+    return head["run"]["schedule"].startswith("slice=0") and head["run"]["arrival"] == "late"
+
+
+def plan(head, found, last=0):
+    """One work for each request, written whole; the last word of each is `last`."""
     requests = len(found["kv_indptr"]) - 1
     words = dict(zip(("indptr", "info", "reduce", "final", "partial"), head["words"]))
     info = []
     for r in range(requests):
         info += [r, -1, found["qo_indptr"][r], found["qo_indptr"][r + 1], found["kv_indptr"][r],
-                 found["kv_indptr"][r + 1], 0, 0]
+                 found["kv_indptr"][r + 1], 0, last]
     slots = words["indptr"] - 1
     write({}, work_indptr=("int32", [min(s, requests) for s in range(slots + 1)]),
           work_info_set=("int32", info + [POISON] * (words["info"] - len(info))),
@@ -52,10 +57,10 @@ def plan(head, found):
           reduce_partial_map=("int32", [POISON] * words["partial"]))
 
 
-def decode(head):
+def decode(head, element=0x3F80):
     """Every element of out is 1, every LSE the head's number; there are no partial rows."""
     pairs = head["rows"] * head["heads"]
-    out = ("uint16", [0x3F80] * (pairs * 512))
+    out = ("uint16", [element] * (pairs * 512))
     lse = ("float32", [float(i % head["heads"]) for i in range(pairs)])
     stages = {"partial_out": ("float32", []), "partial_lse": ("float32", []), "stage1_out": out,
               "stage1_lse": lse} if head["record_stages"] else {}
@@ -87,9 +92,10 @@ def main():
             units, batch = asked[0]["compute_units"], asked[0]["batch"]
             write({"words": [2, units + 1, 8 * (batch + units), batch + 1, 2 * batch, units]})
         elif asked[0]["call"] == "plan":
-            plan(*asked)
+            plan(*asked, last=int(how == "plans-by-timing" and far_ahead(asked[0])))
         else:
-            decode(asked[0])
+            changed = how == "decodes-by-timing" and far_ahead(asked[0])
+            decode(asked[0], element=0x3F81 if changed else 0x3F80)
 
 
 main()

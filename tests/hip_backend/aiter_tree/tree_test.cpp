@@ -47,14 +47,14 @@ Error error_of(const std::string& how) {
   const Tree tree(how);
   const auto process = tree.start();
   if (!process) return process.error();
-  const auto sizes = make_tree_planner(*process)->sizes({});
+  const auto sizes = make_tree_planner(*process, {})->sizes({});
   return sizes ? Error{ErrorCode::usage, "it answered"} : sizes.error();
 }
 
 // A tree that answers rightly, and its backend.
 struct Right {
   Tree tree{"right"};
-  std::unique_ptr<Backend> backend = make_tree_backend(*tree.start());
+  std::unique_ptr<Backend> backend = make_tree_backend(*tree.start(), {});
 };
 
 prop::Subject subject_of(const Backend& backend, const std::string& line) {
@@ -95,7 +95,7 @@ TEST_CASE("aiter tree: a process that ends inside of an answer is an error, and 
   const Tree tree("dies");
   const auto process = tree.start();
   REQUIRE(process);
-  const auto planner = make_tree_planner(*process);
+  const auto planner = make_tree_planner(*process, {});
   CHECK(planner->sizes({}).error().message ==
         "the process of the AITER tree ended while it was answering");
   CHECK(planner->sizes({}).error().code == ErrorCode::fault);
@@ -106,9 +106,9 @@ TEST_CASE("aiter tree: an answer with too few lists, or of another type, is an e
   const Tree tree("lies");
   const auto process = tree.start();
   REQUIRE(process);
-  CHECK(make_tree_planner(*process)->sizes({}).error().message ==
+  CHECK(make_tree_planner(*process, {})->sizes({}).error().message ==
         "the size query of this AITER answers with 3 lists, not 6");
-  const auto backend = make_tree_backend(*process);
+  const auto backend = make_tree_backend(*process, {});
   prop::Subject core = subject_of(cpu_backend(), "mla1:1q1s9;heads=16;cu=4");
   const auto result = backend->run({*core.metadata(), *core.tensors()}, {});
   CHECK(result.error().message ==
@@ -121,7 +121,7 @@ TEST_CASE("aiter tree: its planner's sizes and plan are those of the step, poiso
   const auto process = tree.start();
   REQUIRE(process);
   CHECK((*process)->version() == "0.1.99");
-  const auto backend = make_tree_backend(*process);
+  const auto backend = make_tree_backend(*process, {});
   prop::Subject subject = subject_of(*backend, "mla1:1q1s9_1q1s5;heads=16;cu=4;planner=v12");
   REQUIRE(subject.metadata());
   const plan::Plan& plan = *subject.metadata()->plan;
@@ -220,4 +220,52 @@ TEST_CASE("aiter tree: a shape of another architecture is not supported", "[aite
   prop::Subject other = subject_of(cpu_backend(), "mla1:1q1s9;arch=gfx950");
   CHECK(backend->supports(*other.shape()).reason ==
         "a case of gfx950 does not run on device emulated:gfx942");
+}
+
+TEST_CASE("aiter tree: decodes and plans run as they were asked to, or under the drawn timing",
+          "[aiter_tree]") {
+  const Tree tree("right");
+  const auto process = tree.start();
+  REQUIRE(process);
+  const gfx::RunOptions run = {.schedule = {.slice = 16}, .arrival = {gfx::Arrival::Mode::late}};
+  const auto backend = make_tree_backend(*process, run);
+  const auto asked = [&] { return tree.asked()[0]["run"]; };
+  prop::Subject subject = subject_of(*backend, "mla1:1q1s9;heads=16;cu=4");
+  REQUIRE(subject.metadata());
+  CHECK(asked()["schedule"] == "slice=16");
+  CHECK(asked()["arrival"] == "late");
+  const DecodeLaunch launch = {*subject.metadata(), *subject.tensors()};
+  REQUIRE(backend->run(launch, {}));
+  CHECK(asked()["schedule"] == "slice=16");
+  REQUIRE(backend->run(launch, {.timing_seed = 24 + 9}));
+  CHECK(asked()["schedule"] == "slice=1,order=shuffled.33");
+  CHECK(asked()["arrival"] == "random.33");
+  CHECK(backend->timing(33) == "--schedule slice=1,order=shuffled.33 --arrival random.33");
+  REQUIRE(backend->run(launch, {.checked = true}));
+  CHECK(asked()["checks"] == "waits,lds,barriers");
+  CHECK(asked()["arrival"] == "early");
+}
+
+TEST_CASE("aiter tree: P43 asks for plan and decode under six timings", "[aiter_tree]") {
+  const Right right;
+  const auto& [tree, backend] = right;
+  prop::Subject subject = subject_of(*backend, "mla1:1q1s9_1q1s5;heads=16;cu=4");
+  CHECK(prop::find_property("P43")->check(subject).verdict == prop::Verdict::pass);
+  CHECK(tree.asked()[0]["call"] == "decode");
+  CHECK(tree.asked()[0]["run"]["arrival"] == "late");  // the last of them
+}
+
+TEST_CASE("aiter tree: P43 fails for a plan, and for an output, that another timing changes",
+          "[aiter_tree]") {
+  for (const auto& [how, sentence] : {std::pair("plans-by-timing", " the plan is another one"),
+                                      std::pair("decodes-by-timing", " the result differs: ")}) {
+    const Tree tree(how);
+    const auto process = tree.start();
+    REQUIRE(process);
+    const auto backend = make_tree_backend(*process, {});
+    prop::Subject subject = subject_of(*backend, "mla1:1q1s9_1q1s5;heads=16;cu=4");
+    const prop::Outcome outcome = prop::find_property("P43")->check(subject);
+    CHECK(outcome.verdict == prop::Verdict::fail);
+    CHECK(outcome.message.find(sentence) != std::string::npos);
+  }
 }

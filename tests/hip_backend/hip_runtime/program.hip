@@ -287,6 +287,22 @@ const void* step_word() {
   return reinterpret_cast<const void*>(step_word_kernel);
 }
 
+__global__ void unguarded_kernel(std::int32_t* out) {
+  __shared__ volatile std::int32_t kept[128];
+  kept[threadIdx.x] = 1000 + static_cast<std::int32_t>(threadIdx.x);
+  out[threadIdx.x] = kept[(threadIdx.x + 64) % 128];
+}
+
+std::vector<std::int32_t> unguarded() {
+  std::vector<std::int32_t> out(128);
+  std::int32_t* there = nullptr;
+  (void)hipMalloc(&there, out.size() * sizeof *there);
+  unguarded_kernel<<<1, 128>>>(there);
+  (void)hipMemcpy(out.data(), there, out.size() * sizeof *there, hipMemcpyDeviceToHost);
+  (void)hipFree(there);
+  return out;
+}
+
 hipError_t free_a_stranger() {
   std::int32_t stranger = 0;
   (void)hipFree(&stranger);

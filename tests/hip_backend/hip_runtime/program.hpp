@@ -53,6 +53,9 @@ std::vector<std::int32_t> copy_of(const std::vector<std::int32_t>& written, std:
 // A kernel of (std::int32_t* word, std::int32_t factor, std::int32_t addend): the word times the
 // factor, which goes through 4 bytes of LDS, plus the addend.
 const void* step_word();
+// 1000 + i of thread i through LDS to the thread 64 further on, of the other wave, without a
+// barrier.
+std::vector<std::int32_t> unguarded();
 // hipFree of what hipMalloc did not give out.
 hipError_t free_a_stranger();
 

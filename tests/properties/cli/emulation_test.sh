@@ -128,8 +128,8 @@ refused() {
   expect_silent out
   expect_err "$1"
 }
-refused "'wait' is no check; did you mean 'waits'\?" --checks=wait
-refused "'' is no check; there are all, waits, lds" --checks=waits,
+refused "'wait' is no check; expected of all, waits, lds" --checks=wait
+refused "'' is no check; expected of all, waits, lds" --checks=waits,
 try replay "$case" "${on[@]}" --checks=all,banks
 expect_exit 0
 expect_out 'emulated with --checks=all,banks: [0-9]* launches of 1 kernel, 0 findings'

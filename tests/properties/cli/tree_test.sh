@@ -74,9 +74,18 @@ expect_err "runs on --device emulated:gfx942 or emulated:gfx950, not 'auto'"
 try replay "$case" "${on_tree[@]}" "$scratch/right" --aiter-hsa "$scratch"
 expect_exit 2
 expect_err 'has kernels of its own: leave out --aiter-hsa'
-try replay "$case" "${on_tree[@]}" "$scratch/right" --checks=waits
+# Its launches run as they are asked to, and the line that reproduces it says so.
+try replay "$case" "${on_tree[@]}" "$scratch/right" --property P05 --schedule slice=64 --checks=waits
+expect_exit 1
+expect_out '^REPRO: .* --checks=waits --schedule slice=64 --aiter '
+grep -q '"checks": "waits", "matrix": "fast", "schedule": "slice=64"' "$scratch/right/asked.json" ||
+  fail "the tree was not told how to run: $(cat "$scratch/right/asked.json")"
+try replay "$case" "${on_tree[@]}" "$scratch/right" --schedule slice=x
 expect_exit 2
-expect_err 'without checks and profiles; --aiter-hsa takes --checks=waits'
+expect_err 'slice takes a number of instructions'
+try replay "$case" "${on_tree[@]}" "$scratch/right" --annotate "$scratch/notes.txt"
+expect_exit 2
+expect_err 'has launches that cannot be profiled'
 try replay "$case" --backend cpu --aiter "$scratch/right"
 expect_exit 2
 expect_err 'goes with backend aiter'

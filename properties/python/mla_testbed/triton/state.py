@@ -20,6 +20,8 @@ ARCHS = ("gfx942", "gfx950")
 ARCH_VARIABLE = "MLA_TESTBED_ARCH"
 CHECKS_VARIABLE = "MLA_TESTBED_CHECKS"
 FENCE_VARIABLE = "MLA_TESTBED_FENCE"
+SCHEDULE_VARIABLE = "MLA_TESTBED_SCHEDULE"
+ARRIVAL_VARIABLE = "MLA_TESTBED_ARRIVAL"
 
 
 class _Thread(threading.local):
@@ -72,13 +74,14 @@ def named_checks(checks: str | Iterable[str]) -> frozenset[str]:
 
 
 def current_options() -> gfx.Options:
-    """Of options(), else of the variables MLA_TESTBED_CHECKS and MLA_TESTBED_FENCE."""
+    """Of options(), else of the variables MLA_TESTBED_CHECKS, _FENCE, _SCHEDULE and _ARRIVAL."""
     chosen = _options.get()
     if chosen is not None:
         return chosen
     return gfx.Options(
         checks=named_checks(os.environ.get(CHECKS_VARIABLE) or ""),
-        fence=_number(FENCE_VARIABLE, 0, "bytes"))
+        fence=_number(FENCE_VARIABLE, 0, "bytes")).timed(
+            os.environ.get(SCHEDULE_VARIABLE) or "", os.environ.get(ARRIVAL_VARIABLE) or "")
 
 
 def _number(variable: str, default: int, unit: str) -> int:

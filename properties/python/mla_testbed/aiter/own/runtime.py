@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from ... import rocm
-from ...errors import FaultError
+from ...errors import FaultError, UsageError
 from ...world import notes
 from .compare import Call, Differences, twin
 
@@ -76,19 +76,29 @@ class Runtime:
 
     def after(self, operation: str) -> None:
         """FaultError: what the kernels of the operation did wrong, and what checks found."""
-        text = ctypes.create_string_buffer(_MOST_TEXT)
-        count = self._library.hipTestbedTakeFaults(text, _MOST_TEXT)
+        count, report = self._taken()
         if count == 0:
             return
-        report = text.value.decode(errors="replace").rstrip("\n")
         lines = report.split("\n")
         more = f"\n... {count - _SHOWN} more" if count > _SHOWN else ""
         raise FaultError("\n".join([f"{operation}:", *lines[:_SHOWN]]) + more, report=report)
+
+    def _taken(self) -> tuple[int, str]:
+        text = ctypes.create_string_buffer(_MOST_TEXT)
+        count: int = self._library.hipTestbedTakeFaults(text, _MOST_TEXT)
+        return count, text.value.decode(errors="replace").rstrip("\n")
 
     def set_units(self, units: int) -> None:
         """What the device's properties answer from now on. ValueError: not 1 to 1024."""
         if self._library.hipTestbedSetUnits(units) != 0:
             raise ValueError(f"{units} compute units; expected 1 to 1024")
+
+    def set_run(self, checks: str, schedule: str, arrival: str, matrix: str) -> None:
+        """How launches run from now on, in the words of the command line. UsageError: other words.
+        """
+        if self._library.hipTestbedSetRun(checks.encode(), schedule.encode(), arrival.encode(),
+                                          matrix.encode()) != 0:
+            raise UsageError(self._taken()[1])
 
     def counted(self) -> tuple[int, int]:
         """Launches and wave instructions so far."""

@@ -88,7 +88,7 @@ def _serve(out: IO[bytes], calls: dict[str, Answer]) -> None:
         try:
             answer = calls[asked.head["call"]](asked)
         except FaultError as e:
-            answer = Message({"fault": e.report or str(e)})
+            answer = Message({"fault": _first(e.report or str(e))})
         except BuildError as e:  # what was changed does not compile: never a refusal
             answer = Message({"fault": str(e)})
         except (AssertionError, RuntimeError, ValueError, MlaError, ImportError) as e:
@@ -97,6 +97,12 @@ def _serve(out: IO[bytes], calls: dict[str, Answer]) -> None:
             traceback.print_exc()
             answer = Message({"fault": _sentence(e)})
         wire.write(out, answer)
+
+
+def _first(report: str) -> str:
+    """The first of some lines, and how many follow: a verdict names one fault."""
+    first, *more = report.split("\n")
+    return f"{first} ({len(more)} more)" if more else first
 
 
 def _sentence(error: BaseException) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pathlib
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...errors import DeviceError, FaultError, MlaError
 from . import wire
-from .lists import LISTS
+from .lists import LISTS, USUAL_RUN
 from .wire import Array, Message
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[3]
@@ -59,22 +60,27 @@ class Tree:
             raise MlaError(answer.head["error"])
         return answer
 
-    def plan(self, call: dict[str, Any]) -> dict[str, Array]:
-        """The five lists of a planner call as `mla-testbed plan --json` writes it."""
+    def plan(self, call: dict[str, Any], words: Sequence[int] | None = None,
+             run: dict[str, str] = USUAL_RUN) -> dict[str, Array]:
+        """The five lists of a planner call as `mla-testbed plan --json` writes it.
+
+        words: of each list, in the order of LISTS; None: what the tree's size query says.
+        run: how the planner's kernels run, as in USUAL_RUN.
+        """
         same = {"compute_units": call["num_cu"], "heads": call["num_heads_per_head_k"],
                 "q_dtype": call["dtype_q"], "kv_dtype": call["dtype_kv"],
                 "max_seqlen_qo": call["max_seqlen_qo"], "fast_mode": call["fast_mode"],
                 "intra_batch_mode": call["intra_batch_mode"],
                 "max_split_per_batch": call["max_split_per_batch"]}
-        requests = len(call["seqlens_kv_indptr"]) - 1
-        sizes = self.ask(Message({
-            "call": "sizes", **same, "batch": requests, "is_sparse": call["topk"] >= 0,
-            "num_kv_splits": 32}))
+        if words is None:
+            words = self.ask(Message({
+                "call": "sizes", **same, "batch": len(call["seqlens_kv_indptr"]) - 1,
+                "is_sparse": call["topk"] >= 0, "num_kv_splits": 32})).head["words"][1:]
         lists = {name: np.asarray(call[of], np.int32) for name, of in (
             ("qo_indptr", "seqlens_qo_indptr"), ("kv_indptr", "seqlens_kv_indptr"),
             ("last_page_len", "kv_last_page_lens"))}
         made = self.ask(Message({
-            "call": "plan", **same, "words": sizes.head["words"][1:],
+            "call": "plan", "run": run, **same, "words": list(words),
             "uniform_qo_len": call["uni_seqlen_qo"], "causal": call["is_causal"],
             "page_size": call["page_size"], "kv_granularity": call["kv_granularity"],
             "topk": call["topk"], "cp_round_robin": call["is_cp_round_robin"]}, lists))

@@ -10,7 +10,7 @@ import torch
 from ...world import notes
 from . import stages
 from .lists import LISTS
-from .machine import dtype_of, on_device, set_compute_units
+from .machine import dtype_of, on_device, run_as, set_compute_units
 from .planner import known
 from .wire import Array, Message
 
@@ -40,7 +40,7 @@ def decode(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Messag
         arguments["num_kv_splits"] = asked["num_kv_splits"]
     arguments = known(mla_decode_fwd, arguments, {"return_lse": False, "causal": True,
                                                   "page_size": 1})
-    with stages.Stage1() as stage:
+    with run_as(asked["run"]), stages.Stage1() as stage:
         _, returned = mla_decode_fwd(
             q, cache, out, *(on_device(arrays[name]) for name in (
                 "qo_indptr", "kv_indptr", "kv_indices", "last_page_len")),

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .lists import LISTS
-from .machine import POISON, dtype_of, on_device, set_compute_units
+from .machine import POISON, dtype_of, on_device, run_as, set_compute_units
 from .wire import Array, Message
 
 
@@ -69,12 +69,13 @@ def plan(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Message:
         "dtype_kv": dtype_of(arch, asked["kv_dtype"])},
         {"is_cp_round_robin": False, "page_size": 1, "max_split_per_batch": -1,
          "intra_batch_mode": False})
-    get_mla_metadata_v1(
-        on_device(arrays["qo_indptr"]), on_device(arrays["kv_indptr"]),
-        on_device(arrays["last_page_len"]), asked["heads"], 1, asked["causal"], addresses,
-        lists["work_info_set"], lists["work_indptr"], lists["reduce_indptr"],
-        lists["reduce_final_map"], lists["reduce_partial_map"], **arguments)
-    torch.cuda.synchronize()
+    with run_as(asked["run"]):
+        get_mla_metadata_v1(
+            on_device(arrays["qo_indptr"]), on_device(arrays["kv_indptr"]),
+            on_device(arrays["last_page_len"]), asked["heads"], 1, asked["causal"], addresses,
+            lists["work_info_set"], lists["work_indptr"], lists["reduce_indptr"],
+            lists["reduce_final_map"], lists["reduce_partial_map"], **arguments)
+        torch.cuda.synchronize()
     return Message({}, {name: made.cpu().numpy() for name, made in lists.items()})
 
 
