@@ -80,6 +80,17 @@ def test_the_values_of_v4_are_whole_rows():
     assert attention.check_attention(inputs, made, out)[0].property == "SP-17"
 
 
+def test_rows_of_many_tokens_repeat_and_are_read_without_the_whole_cache():
+    case = Case.parse("sparse1:1q1s40000;block=64;width=64+0")
+    inputs, other = inputs_of(case), inputs_of(case)
+    slots = inputs.slots(0)[::97]
+    found = inputs.attended_rows(slots)
+    assert "latent" not in vars(inputs)
+    assert np.array_equal(found, of_bf16(other.latent[slots]).astype(np.float64))
+    assert np.array_equal(inputs.keys_of(np.arange(9)), other.keys[:9])
+    assert np.unique(found, axis=0).shape[0] > 0.6 * slots.size
+
+
 @pytest.mark.parametrize(("line", "sentence"), [
     ("sparse1:1q1s5;cache=fp4", "case field 'cache' is 'fp4'; expected one of bf16, ds, v4"),
     ("sparse1:1q1s5;cache=ds;width=448+64", "128 elements have a scale, which do not divide a "

@@ -20,7 +20,7 @@ DATA = ("gauss", "ties", "equal", "wide", "zero")
 RATIOS = (1, 4, 128)
 #: Rows and columns of a tile in the layout "shuffle".
 TILE = 16
-_MOST_TOKENS = 1 << 20
+_MOST_TOKENS = 1 << 21
 _REQUESTS = re.compile(r"(\d+)q(\d+)s(\d+)")
 
 
