@@ -119,6 +119,7 @@ class SglangSparse(SglangEngine):
         if kept.batch.mode is Mode.DECODE:
             reads.update({name: call[name] for name in ("kv_indptr", "kv_indices")})
         return Built(bundle, (*here, *[PADDING] * (rows - len(here))), kept, padding_keys=1,
+                     last_pages_are_sums=step.dtype_kv == "bf16",
                      addresses={name: mla_bundle.address(at) for name, at in reads.items()})
 
     def capture(self, step: SparseStep) -> Built | None:  # type: ignore[override]

@@ -15,7 +15,7 @@ from ..decode.opinion import opinions_of
 from ..decode.plans import OfPlans
 from ..decode.result import Part
 from ..line import CaseLine
-from .lists import check_lists, unread
+from .lists import check_lists
 from .step import SparseStep, model_of, sparse_steps_of
 
 #: Rows of a step. Each has a list of up to 2,048 keys.
@@ -74,7 +74,7 @@ class Sparse(OfPlans[SparseStep]):
     def opinions(self, engine: str, step: SparseStep, built: Built) -> list[str]:
         """What our core would have asked of the planner for requests of a row each."""
         rows, live = len(built.requests), len(built.live)
-        if built.bundle is not None and rows and unread(built.bundle.arrays["kv_last_page_lens"]):
+        if built.last_pages_are_sums:
             return [f"{engine} hands the sum of rows to the kernel for the lengths of last pages; "
                     "with pages of one token nobody reads them"]
         requests = (*range(live), *[PADDING] * (rows - live))

@@ -42,18 +42,14 @@ def _sums(step: SparseStep, built: Built) -> Sentences:
     yield from check_sums("paged_kv_indptr", arrays["seqlens_kv_indptr"], counts)
     yield from check_sums("qo_indptr", arrays["seqlens_qo_indptr"], [1] * rows)
     last = arrays["kv_last_page_lens"]
-    if last.size != rows or (last != 1).any() and not unread(last):
+    expected = np.arange(rows) if built.last_pages_are_sums else np.ones(rows, int)
+    if not np.array_equal(last, expected):
         yield "P04", (f"paged_kv_last_page_len has {last.size} entries from {last.min()} to "
-                      f"{last.max()} for {rows} rows; expected ones")
+                      f"{last.max()} for {rows} rows; expected "
+                      f"{'the sum of rows' if built.last_pages_are_sums else 'ones'}")
     room, keys = arrays["kv_indices"].size, int(arrays["seqlens_kv_indptr"][-1])
     if room < keys:
         yield "P06", f"paged_kv_indices has room for {room} keys; the rows have {keys}"
-
-
-def unread(last: np.ndarray) -> bool:
-    """Whether lengths of last pages are 0, 1, 2 ..., SGLang's sum of rows. With pages of one token
-    no kernel of AITER reads them: results are the same (docs/findings/sparse.md)."""
-    return bool((last == np.arange(last.size)).all())
 
 
 def _written(step: SparseStep, built: Built) -> Sentences:
