@@ -10,7 +10,6 @@
 #include "core/say.hpp"
 #include "hip_backend/aiter/opus.hpp"
 #include "hip_backend/aiter/prefill.hpp"
-#include "hip_backend/aiter/reduce.hpp"
 #include "hip_backend/decode/decode_execution.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 #include "hip_backend/device/resources.hpp"
@@ -45,8 +44,7 @@ class AiterBackend final : public Backend {
             input.timing.seed = input.drawn_timing;
             return prefill_with_plan(*device, *from, input);
           });
-    if (const auto code = installation_->built(Built::reduce); !code.empty()) reduce_.emplace(code);
-    if (const auto code = installation_->built(Built::opus); !code.empty()) opus_.emplace(code);
+    if (const auto code = installation_->opus(); !code.empty()) opus_.emplace(code);
   }
 
   [[nodiscard]] std::string_view name() const override { return "aiter"; }
@@ -75,7 +73,6 @@ class AiterBackend final : public Backend {
   std::shared_ptr<Installation> installation_;
   AiterOptions options_;
   std::unique_ptr<Stage1Maker> stage1_;
-  std::optional<AiterReduce> reduce_;
   std::optional<OpusStage1Maker> opus_;
   std::optional<prefill::Kernels> prefill_;
 };
@@ -85,7 +82,7 @@ std::string AiterBackend::why_not_these_rows(const ResolvedShape& shape) const {
   if (why.empty() || !options_.any_width) return why;
   if (!device_->properties().guards_memory)
     return "device " + device_->properties().label + " does not guard its memory: " + why;
-  if (shape.widths.value() != kBuiltIn.value() || opus_ || reduce_) return why;
+  if (shape.widths.value() != kBuiltIn.value() || opus_) return why;
   return {};
 }
 
@@ -107,7 +104,7 @@ Support AiterBackend::supports(const ResolvedShape& shape) const {
   } else if (const auto row = select_for(*installation_, shape, options_); !row) {
     return {false, row.error().message};
   }
-  return reduce_ ? reduce_->supports(*device_, shape) : Support{true, {}};
+  return {true, {}};
 }
 
 Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
@@ -117,9 +114,7 @@ Result<DecodeResult> AiterBackend::run(const DecodeLaunch& launch,
   if (MaybeError bad = check_launch(launch)) return *bad;
   const bool exact = device_->properties().guards_memory && !options_.as_planned;
   const Stage1Maker& stage1 = opus_ ? static_cast<const Stage1Maker&>(*opus_) : *stage1_;
-  const ReduceMaker& reduce = reduce_ ? static_cast<const ReduceMaker&>(*reduce_) : own_reduce();
   const DecodeExecution execution = {.run = {.stage1 = stage1,
-                                             .reduce = reduce,
                                              .sleep_seed = 0,
                                              .whole_cache_bytes = kWholeCacheBytes,
                                              .page_zero_is_zero = true,  // AITER-11

@@ -56,11 +56,11 @@ Result<std::shared_ptr<Installation>> Installation::open(const std::string& dire
   return found;
 }
 
-MaybeError Installation::take(Built kernels, const std::string& path) {
+MaybeError Installation::take_opus(const std::string& path) {
   auto bytes = read_file(path, kLargestCode);
   if (!bytes) return bytes.error();
   if (bytes->empty()) return fault(path + " is empty");
-  built_[static_cast<std::size_t>(kernels)] = std::move(*bytes);
+  opus_ = std::move(*bytes);
   return std::nullopt;
 }
 
@@ -102,7 +102,7 @@ std::uint64_t Installation::sum(Arch arch) {
     const auto bytes = code(arch, row.file);
     text += (bytes ? io::hex64(io::fnv1a64(*bytes)) : "is missing") + "\n";
   }
-  for (const auto& bytes : built_) text += io::hex64(io::fnv1a64(bytes)) + "\n";
+  text += io::hex64(io::fnv1a64(opus_)) + "\n";
   return io::fnv1a64(std::as_bytes(std::span(text)));
 }
 

@@ -7,7 +7,6 @@
 // by its path.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -23,9 +22,6 @@
 #include "hip_backend/aiter/manifest.hpp"
 
 namespace mla::hip::aiter {
-
-// Kernels that AITER compiles on the user's machine: reduce.hpp, opus.hpp.
-enum class Built : std::uint8_t { reduce, opus };
 
 class Installation {
  public:
@@ -44,12 +40,10 @@ class Installation {
   [[nodiscard]] std::uint64_t sum(Arch arch);
   [[nodiscard]] const std::string& directory() const MLA_LIFETIME_BOUND { return directory_; }
 
-  // Takes a code object that was compiled from AITER's sources, which is no part of `hsa`.
-  MaybeError take(Built kernels, const std::string& path);
+  // Takes the code object of AITER's OPUS decode (opus.hpp), which is no part of `hsa`.
+  MaybeError take_opus(const std::string& path);
   // Empty: none was taken.
-  [[nodiscard]] std::span<const std::byte> built(Built kernels) const MLA_LIFETIME_BOUND {
-    return built_[static_cast<std::size_t>(kernels)];
-  }
+  [[nodiscard]] std::span<const std::byte> opus() const MLA_LIFETIME_BOUND { return opus_; }
 
  private:
   Installation() = default;
@@ -59,7 +53,7 @@ class Installation {
   std::map<Arch, Manifest> manifests_;
   std::mutex mutex_;
   std::map<std::string, std::vector<std::byte>> files_;  // by path
-  std::array<std::vector<std::byte>, 2> built_;          // by Built
+  std::vector<std::byte> opus_;
 };
 
 }  // namespace mla::hip::aiter

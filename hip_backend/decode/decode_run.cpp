@@ -153,7 +153,7 @@ void DecodeRun::fill_arguments(const DecodeLaunch& launch, const DecodeRunOption
 }
 
 MaybeError DecodeRun::find_kernels(const DecodeLaunch& launch, const DecodeRunOptions& options) {
-  auto reduce = options.reduce.make({*device_, launch, rows_, admission_, reduce_});
+  auto reduce = reduce_launch({*device_, rows_, admission_, reduce_});
   if (!reduce) return reduce.error();
   reduce_launch_ = std::move(*reduce);
   auto stage1 = options.stage1.make({*device_, launch, rows_, admission_, decode_, launches_});
@@ -193,7 +193,7 @@ MaybeError DecodeRun::reduce(StreamHandle stream) {
   if (admission_.longest_tile == 0) return std::nullopt;
   const ReduceLaunch& r = reduce_launch_;
   if (MaybeError bad = device_->launch(stream, r.kernel, r.size, r.arguments)) return bad;
-  launches_.add({std::string(r.backend), device_->properties().label, StepKind::decode, "reduce"});
+  launches_.add({"hip", device_->properties().label, StepKind::decode, "reduce"});
   return std::nullopt;
 }
 

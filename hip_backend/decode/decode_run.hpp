@@ -25,7 +25,6 @@ enum Input : unsigned { kInputQ = 1, kInputCache = 2, kInputLists = 4, kEveryInp
 
 struct DecodeRunOptions {
   const Stage1Maker& stage1;
-  const ReduceMaker& reduce = own_reduce();
   // Waves sleep at places drawn from this; 0: never. No bit of a result may depend on it.
   std::uint32_t sleep_seed = 0;
   // Caches whose last backed slot lies below this many bytes are allocated from slot 0 on, so that

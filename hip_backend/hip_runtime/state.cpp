@@ -39,13 +39,10 @@ Runtime::Runtime() {
 }
 
 void Runtime::take_run_words() {
-  const auto words = [](const char* variable) {
-    const char* const value = std::getenv(variable);
-    return std::string_view(value == nullptr ? "" : value);
-  };
+  const auto words = [](const char* value) { return std::string_view(value ? value : ""); };
   const auto note = [this](const auto& read) { launched.faults.push_back(read.error().message); };
   gfx::RunOptions& run = device.options;
-  const std::string_view checks = words("MLA_HIP_CHECKS");
+  const std::string_view checks = words(std::getenv("MLA_HIP_CHECKS"));
   if (checks == "1" || checks == "coherence") {
     run.checks = gfx::every_check;
     run.checks.lanes = true;
@@ -55,14 +52,18 @@ void Runtime::take_run_words() {
   } else {
     note(read);
   }
-  if (const auto read = gfx::schedule_from("MLA_TESTBED_SCHEDULE", words("MLA_TESTBED_SCHEDULE")))
-    run.schedule = *read;
+  const auto schedule =
+      gfx::schedule_from("MLA_TESTBED_SCHEDULE", words(std::getenv("MLA_TESTBED_SCHEDULE")));
+  if (schedule)
+    run.schedule = *schedule;
   else
-    note(read);
-  if (const auto read = gfx::arrival_from("MLA_TESTBED_ARRIVAL", words("MLA_TESTBED_ARRIVAL")))
-    run.arrival = *read;
+    note(schedule);
+  const auto arrival =
+      gfx::arrival_from("MLA_TESTBED_ARRIVAL", words(std::getenv("MLA_TESTBED_ARRIVAL")));
+  if (arrival)
+    run.arrival = *arrival;
   else
-    note(read);
+    note(arrival);
 }
 
 Runtime::~Runtime() {

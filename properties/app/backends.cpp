@@ -118,20 +118,6 @@ Result<NamedBackend> make_one(const std::string& name, const DeviceChoice& choic
                "backend '" + name + "' is unknown; available: " + joined(available_backends())};
 }
 
-// Code objects that the user compiled from AITER's sources.
-struct BuiltFile {
-  std::string_view option;
-  hip::aiter::Built kernels;
-  std::string path;
-};
-std::vector<BuiltFile> built_files(const DeviceChoice& choice) {
-  std::vector<BuiltFile> given = {
-      {"--aiter-reduce", hip::aiter::Built::reduce, choice.aiter_reduce},
-      {"--aiter-opus", hip::aiter::Built::opus, choice.aiter_opus}};
-  std::erase_if(given, [](const BuiltFile& file) { return file.path.empty(); });
-  return given;
-}
-
 // Nothing that was said of a device may be without effect.
 MaybeError check_used(const DeviceChoice& choice, const std::vector<NamedBackend>& backends) {
   const auto has = [&backends](std::string_view name) {
@@ -142,9 +128,9 @@ MaybeError check_used(const DeviceChoice& choice, const std::vector<NamedBackend
     return Error{ErrorCode::usage, "--aiter-hsa " + choice.aiter_hsa + " goes with backend aiter"};
   if (!choice.aiter_tree.empty() && !has(kAiter))
     return Error{ErrorCode::usage, "--aiter " + choice.aiter_tree + " goes with backend aiter"};
-  for (const BuiltFile& file : built_files(choice))
-    if (!has(kAiter))
-      return Error{ErrorCode::usage, say(file.option, " ", file.path, " goes with backend aiter")};
+  if (!choice.aiter_opus.empty() && !has(kAiter))
+    return Error{ErrorCode::usage,
+                 "--aiter-opus " + choice.aiter_opus + " goes with backend aiter"};
   if (choice.any_width && (!has(kAiter) || !choice.aiter_tree.empty()))
     return Error{ErrorCode::usage, "--aiter-any-width goes with backend aiter and --aiter-hsa"};
   if (has(kHip) || has(kAiter)) return std::nullopt;
@@ -187,16 +173,14 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
     return Error{ErrorCode::fault,
                  "backend 'aiter' needs the directory hsa of an AITER installation: --aiter-hsa "
                  "DIR, or AITER_HSA in the environment"};
-  for (const BuiltFile& file : built_files(choice)) {
-    std::error_code none;
-    if (std::filesystem::exists(file.path, none) &&
-        !std::filesystem::is_regular_file(file.path, none))
-      return Error{ErrorCode::fault, say(file.option, ": '", file.path, "' is not a regular file")};
-  }
+  const std::string& opus = choice.aiter_opus;
+  std::error_code none;
+  if (std::filesystem::exists(opus, none) && !std::filesystem::is_regular_file(opus, none))
+    return Error{ErrorCode::fault, say("--aiter-opus: '", opus, "' is not a regular file")};
   auto installation = hip::aiter::Installation::open(choice.aiter_hsa);
   if (!installation) return installation.error();
-  for (const BuiltFile& file : built_files(choice))
-    if (MaybeError bad = (*installation)->take(file.kernels, file.path)) return *bad;
+  if (!opus.empty())
+    if (MaybeError bad = (*installation)->take_opus(opus)) return *bad;
   std::shared_ptr<EmulationLog> log;
   auto device = open_named(kAiter, choice, log);
   if (!device) return device.error();
@@ -204,10 +188,10 @@ Result<NamedBackend> make_aiter(const DeviceChoice& choice) {
   named.replay_options += " --aiter-hsa " + shell_word(choice.aiter_hsa);
   if (choice.any_width) named.replay_options += " --aiter-any-width";
   named.facts.emplace_back("AITER code objects", choice.aiter_hsa);
-  for (const BuiltFile& file : built_files(choice)) {
-    named.replay_options += say(" ", file.option, " ", shell_word(file.path));
-    named.facts.emplace_back(say("code object of ", file.option),
-                             io::hex64(io::fnv1a64((*installation)->built(file.kernels))));
+  if (!opus.empty()) {
+    named.replay_options += " --aiter-opus " + shell_word(opus);
+    named.facts.emplace_back("code object of --aiter-opus",
+                             io::hex64(io::fnv1a64((*installation)->opus())));
   }
   named.code_sum = [code = *installation, arch = named.arch] {
     return arch ? io::hex64(code->sum(*arch)) : std::string();

@@ -35,7 +35,6 @@ struct DeviceChoice {
   std::string device = "auto";     // auto, hip:0, nvidia:0, emulated:gfx942 or emulated:gfx950
   std::string aiter_hsa;           // empty: none is known
   std::string aiter_tree = {};     // a whole AITER that plans and runs decode steps; empty: none
-  std::string aiter_reduce = {};   // code object of AITER's reduce; empty: this project's merges
   std::string aiter_opus = {};     // code object of AITER's OPUS decode; empty: the installation's
   bool any_width = false;          // AITER's kernels run on rows that they do not have built in
   EmulationChoice emulation = {};  // of an emulated device

@@ -35,9 +35,8 @@ MaybeError check_alone(const DeviceChoice& choice) {
   const std::string tree = "--aiter " + choice.aiter_tree;
   if (named_aiter(choice.aiter_hsa))
     return refuse(say(tree, " has kernels of its own: leave out --aiter-hsa ", choice.aiter_hsa));
-  for (const auto& [option, value] : {std::pair("--aiter-reduce", &choice.aiter_reduce),
-                                      std::pair("--aiter-opus", &choice.aiter_opus)})
-    if (!value->empty()) return refuse(say(tree, " has its own: leave out ", option, " ", *value));
+  if (!choice.aiter_opus.empty())
+    return refuse(say(tree, " has its own: leave out --aiter-opus ", choice.aiter_opus));
   if (choice.observe || choice.emulation.profile || choice.emulation.trace)
     return refuse(say(tree, " has launches that cannot be profiled; those of --aiter-hsa can"));
   return std::nullopt;

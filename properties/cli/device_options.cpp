@@ -54,10 +54,6 @@ void add_device_options(Command& command, app::DeviceChoice& choice) {
   add_aiter_option(command, choice.aiter_hsa);
   add_tree_option(command, choice.aiter_tree);
   command
-      .add_option("--aiter-reduce", choice.aiter_reduce,
-                  "Code object of AITER's reduce, which backend aiter then merges with")
-      .type_name("FILE");
-  command
       .add_option("--aiter-opus", choice.aiter_opus,
                   "Code object of AITER's OPUS decode, which backend aiter then runs for fp8")
       .type_name("FILE");

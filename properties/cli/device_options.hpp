@@ -16,7 +16,7 @@ namespace mla::cli {
 
 class Command;
 
-// Declares --device, --aiter-hsa (by default the environment's AITER_HSA), --aiter, --aiter-reduce,
+// Declares --device, --aiter-hsa (by default the environment's AITER_HSA), --aiter,
 // --aiter-opus, and what an emulated device takes.
 void add_device_options(Command& command, app::DeviceChoice& choice);
 void add_aiter_option(Command& command, std::string& directory);

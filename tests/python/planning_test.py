@@ -43,6 +43,15 @@ def plan(case: dict[str, Any], buffers: mla.PlanBuffers, **changes: Any) -> None
         case["num_heads_k"], case["is_causal"], buffers, **options)
 
 
+def plan_prefill(case: dict[str, Any], buffers: mla.PlanBuffers) -> None:
+    mla.plan_prefill(
+        golden.list_of(case, "seqlens_qo_indptr"), golden.list_of(case, "pages_kv_indptr"),
+        golden.list_of(case, "context_lens"), case["gqa_ratio"], case["num_heads_k"], buffers,
+        compute_units=case["num_cu"], as_aiter=True,
+        **{key: case[key] for key in ("qhead_granularity", "qlen_granularity",
+                                      "kvlen_granularity", "block_size", "is_causal")})
+
+
 def test_decode_sizes_are_those_of_aiter() -> None:
     columns = SIZES["columns_mla"]
     for row in SIZES["mla"]:
@@ -83,12 +92,7 @@ def test_the_serial_kernel_is_chosen_by_name() -> None:
 @pytest.mark.parametrize("case", PREFILL, ids=lambda case: case["name"])
 def test_a_prefill_plan_is_that_of_aiter(case: dict[str, Any]) -> None:
     buffers = buffers_of(case)
-    mla.plan_prefill(
-        golden.list_of(case, "seqlens_qo_indptr"), golden.list_of(case, "pages_kv_indptr"),
-        golden.list_of(case, "context_lens"), case["gqa_ratio"], case["num_heads_k"], buffers,
-        compute_units=case["num_cu"], as_aiter=True,
-        **{key: case[key] for key in ("qhead_granularity", "qlen_granularity",
-                                      "kvlen_granularity", "block_size", "is_causal")})
+    plan_prefill(case, buffers)
     assert_expected(case, buffers)
     assert buffers.work_meta_data.tolist() == [0, 0]
 

@@ -133,8 +133,8 @@ class Options:
     instruction_limit: for each wave; 0: none; None: MLA_TESTBED_INSTRUCTION_LIMIT, else 10^9.
     slice: instructions of a wave before the next one runs; 0: to the barrier.
     order: "round_robin", "reverse" or "random" (with `seed`).
-    arrival: when memory answers: "early", "late" (no sooner than a wait asks for it), "random" (with
-        `arrival_number` as its seed) or "after" (so many instructions); other than early: no checks.
+    arrival: when memory answers: "early", "late" (no sooner than a wait asks for it), "random"
+        (`arrival_number` is its seed) or "after" (so many instructions); without checks.
     threads: of the host; 0: as many as OpenMP chooses.
     """
 

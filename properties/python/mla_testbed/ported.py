@@ -52,9 +52,8 @@ class Ported:
 
     def advice(self, option: str) -> str:
         """How to go on where files differ; `option` accepts the ports."""
-        return ("nothing is said about changed C++: compile and run it with `ctest -R "
-                "aiter_source` (docs/use/aiter.md, \"The planners from AITER's sources\"), or "
-                f"accept the ports with {option}")
+        return ("nothing is said about changed C++: run it with `--modules own` "
+                f"(docs/use/aiter-on-a-laptop.md, \"own\"), or accept the ports with {option}")
 
     def as_json(self) -> dict[str, Any]:
         """For files and between processes."""

@@ -62,27 +62,26 @@ TEST_CASE(
   CHECK((*(*installation)->code(Arch::gfx950, "a.co")).data() == first->data());  // read once
 }
 
-TEST_CASE(
-    "aiter installation: the sum changes with the manifest, each file it names and the reduce") {
+TEST_CASE("aiter installation: the sum changes with the manifest, each file it names and OPUS") {
   const Folder folder;
-  const auto sum = [&](const std::string& reduce = "") {
+  const auto sum = [&](const std::string& opus = "") {
     auto installation = Installation::open(folder.name());
     REQUIRE(installation.ok());
-    if (!reduce.empty())
-      REQUIRE_FALSE((*installation)->take(Built::reduce, folder.name() + "/gfx950/mla/" + reduce));
+    if (!opus.empty())
+      REQUIRE_FALSE((*installation)->take_opus(folder.name() + "/gfx950/mla/" + opus));
     return (*installation)->sum(Arch::gfx950);
   };
   folder.write("mla_asm.csv", kManifest);
   folder.write("a.co", "code");
-  folder.write("reduce.co", "one");
+  folder.write("opus.co", "one");
   const std::uint64_t first = sum();
   CHECK(sum() == first);
   folder.write("unnamed.co", "code");
   CHECK(sum() == first);
-  const std::uint64_t with_reduce = sum("reduce.co");
-  CHECK(with_reduce != first);
-  folder.write("reduce.co", "two");
-  CHECK(sum("reduce.co") != with_reduce);
+  const std::uint64_t with_opus = sum("opus.co");
+  CHECK(with_opus != first);
+  folder.write("opus.co", "two");
+  CHECK(sum("opus.co") != with_opus);
   folder.write("a.co", "other code");
   CHECK(sum() != first);
   folder.write("a.co", "code");
@@ -104,18 +103,17 @@ TEST_CASE("aiter installation: a directory that is none, and a broken manifest, 
         folder.name() + "/gfx950/mla/mla_asm.csv, line 1: has no column 'qType'");
 }
 
-TEST_CASE("aiter installation: a reduce that is missing or empty is refused by its path") {
+TEST_CASE("aiter installation: an OPUS decode that is missing or empty is refused by its path") {
   const Folder folder;
   folder.write("mla_asm.csv", kManifest);
   const auto installation = Installation::open(folder.name());
   REQUIRE(installation.ok());
-  CHECK((*installation)->built(Built::reduce).empty());
-  const std::string path = folder.name() + "/gfx950/mla/reduce.co";
-  CHECK((*installation)->take(Built::reduce, path)->message == "there is no file " + path);
-  folder.write("reduce.co", "");
-  CHECK((*installation)->take(Built::reduce, path)->message == path + " is empty");
-  folder.write("reduce.co", "code");
-  CHECK_FALSE((*installation)->take(Built::reduce, path));
-  CHECK((*installation)->built(Built::reduce).size() == 4);
-  CHECK((*installation)->built(Built::opus).empty());
+  CHECK((*installation)->opus().empty());
+  const std::string path = folder.name() + "/gfx950/mla/opus.co";
+  CHECK((*installation)->take_opus(path)->message == "there is no file " + path);
+  folder.write("opus.co", "");
+  CHECK((*installation)->take_opus(path)->message == path + " is empty");
+  folder.write("opus.co", "code");
+  CHECK_FALSE((*installation)->take_opus(path));
+  CHECK((*installation)->opus().size() == 4);
 }

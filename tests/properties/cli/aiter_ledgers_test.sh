@@ -26,16 +26,9 @@ for arch in gfx942 gfx950; do
   try run --backend aiter --device "emulated:$arch" --ledger "$ledger" --cases 30 --production \
     --no-progress
   expect_exit 0
-  # A build with a checkout of AITER has its reduce.
-  reduce=$(dirname "$testbed")/aiter_reduce_$arch.co
-  [[ -f $reduce ]] || continue
-  try run --backend aiter --device "emulated:$arch" --ledger "$ledger" --cases 60 --no-progress \
-    --aiter-reduce "$reduce"
-  expect_exit 0
-  expect_out "^ *launched: aiter on emulated:$arch: decode [0-9]* \\(reduce [1-9]"
 done
 
-# So has one its OPUS decode, with a ledger of its own.
+# A build with a checkout of AITER has its OPUS decode, with a ledger of its own.
 opus=$(dirname "$testbed")/aiter_opus_gfx950.co
 [[ -f $opus ]] || exit 0
 try run --backend aiter --device emulated:gfx950 --ledger "$root/fixtures/aiter_opus_gfx950.json" \

@@ -267,9 +267,9 @@ expect_err 'go with a case'
 AITER_HSA= try replay mla1:1q1s9 --property P04 --aiter-hsa "$scratch"
 expect_exit 2
 expect_err "aiter-hsa $scratch goes with backend aiter"
-try replay mla1:1q1s9 --property P04 --aiter-reduce reduce.co
+try replay mla1:1q1s9 --property P04 --aiter-opus opus.co
 expect_exit 2
-expect_err 'aiter-reduce reduce.co goes with backend aiter'
+expect_err 'aiter-opus opus.co goes with backend aiter'
 AITER_HSA=$scratch try replay mla1:1q1s9 --property P04
 expect_exit 0
 

@@ -176,14 +176,14 @@ for hsa in first same other; do
 done
 echo 'other code' >"$scratch/other/gfx942/mla/a.co"
 of_aiter=(--backend aiter --device emulated:gfx942 --cases 4 --property P04 --no-progress)
-cp "$scratch/first/gfx942/mla/a.co" "$scratch/reduce.co"
+cp "$scratch/first/gfx942/mla/a.co" "$scratch/opus.co"
 for i in 1 2; do
   for hsa in first same other; do
     try run "${of_aiter[@]}" --shard $i/2 --aiter-hsa "$scratch/$hsa" --record "$scratch/$hsa$i.json"
     expect_exit 0
   done
   try run "${of_aiter[@]}" --shard $i/2 --aiter-hsa "$scratch/first" \
-    --aiter-reduce "$scratch/reduce.co" --record "$scratch/reduce$i.json"
+    --aiter-opus "$scratch/opus.co" --record "$scratch/opus$i.json"
 done
 export AITER_HSA=$scratch/first
 try merge "$scratch/first1.json" "$scratch/same2.json" --no-progress
@@ -196,10 +196,10 @@ for command in "merge $scratch/other1.json $scratch/other2.json" "run --resume $
   expect_exit 2
   expect_err 'the record is of another AITER: the code objects of backend aiter are not those of today'
 done
-try merge "$scratch/reduce1.json" "$scratch/reduce2.json" --no-progress
+try merge "$scratch/opus1.json" "$scratch/opus2.json" --no-progress
 expect_exit 0
-echo 'other code' >"$scratch/reduce.co"
-try merge "$scratch/reduce1.json" "$scratch/reduce2.json" --no-progress
+echo 'other code' >"$scratch/opus.co"
+try merge "$scratch/opus1.json" "$scratch/opus2.json" --no-progress
 expect_exit 2
 expect_err 'the record is of another AITER'
 sed -E 's/"code":"[^"]*"/"code":7/' "$scratch/first1.json" >"$scratch/typed.json"
@@ -210,9 +210,9 @@ expect_err "is no record of a run: key 'code' is 7: it must be a string"
 # A REPRO line is for a shell, wherever AITER lies.
 mkdir "$scratch/it's mine; echo"
 mv "$scratch/first" "$scratch/it's mine; echo/hsa"
-cp "$scratch/reduce.co" "$scratch/a \$b.co"
+cp "$scratch/opus.co" "$scratch/a \$b.co"
 try run --backend aiter --device emulated:gfx942 --property P00 --cases 40 --no-progress \
-  --aiter-hsa "$scratch/it's mine; echo/hsa" --aiter-reduce "$scratch/a \$b.co"
+  --aiter-hsa "$scratch/it's mine; echo/hsa" --aiter-opus "$scratch/a \$b.co"
 expect_exit 1
 repro=$(sed -n 's/^REPRO: mla-testbed //p' "$scratch/out" | head -1)
 eval "words=($repro)"

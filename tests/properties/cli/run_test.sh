@@ -122,18 +122,16 @@ mkdir -p "$scratch/hsa/gfx950/mla"
 printf '%s\n' 'qType,kvType,Gqa,ps,qSeqLen,prefill,causal,lse,knl_name,co_name' \
   'bf16,bf16,16,1,4,0,1,0,k,a.co' >"$scratch/hsa/gfx950/mla/mla_asm.csv"
 : >"$scratch/empty.co"
-for option in --aiter-opus --aiter-reduce; do
-  on=(--cases 1 --backend aiter --device emulated:gfx950 --aiter-hsa "$scratch/hsa")
-  try run "${on[@]}" "$option" /dev/null
-  expect_exit 3
-  expect_err "^mla-testbed run: $option: '/dev/null' is not a regular file$"
-  try run "${on[@]}" "$option" "$scratch/empty.co"
-  expect_exit 3
-  expect_err 'empty.co is empty$'
-  try run "${on[@]}" "$option" "$scratch/none.co"
-  expect_exit 3
-  expect_err 'there is no file .*/none.co$'
-done
+on=(--cases 1 --backend aiter --device emulated:gfx950 --aiter-hsa "$scratch/hsa" --aiter-opus)
+try run "${on[@]}" /dev/null
+expect_exit 3
+expect_err "^mla-testbed run: --aiter-opus: '/dev/null' is not a regular file$"
+try run "${on[@]}" "$scratch/empty.co"
+expect_exit 3
+expect_err 'empty.co is empty$'
+try run "${on[@]}" "$scratch/none.co"
+expect_exit 3
+expect_err 'there is no file .*/none.co$'
 try cross-check --device null
 expect_exit 3
 try cross-check --for soon
