@@ -178,7 +178,7 @@ constexpr Origin kOrigins[] = {
     {"BUG-130", "https://github.com/vllm-project/vllm/issues/45324",
      "its thread could not be read, and nothing of it is known"},
     {"BUG-131", "https://github.com/sgl-project/sglang/issues/38746",
-     "seven defects of SGLang's backend for selected keys, which no adapter runs; three are "
+     "seven defects of SGLang's backend for selected keys, which runs here as it is; three are "
      "BUG-020's, BUG-027's and BUG-029's mechanism"},
     {"BUG-132", "https://github.com/ROCm/aiter/issues/5512",
      "a fault that needs the engine's graphs cut in pieces; kernels alone are right, also here"},

@@ -163,9 +163,9 @@ def test_a_failure_has_a_repro_line_with_the_kind_and_a_bundle_that_check_reads(
 
 
 def test_an_engine_without_an_adapter_of_the_kind_is_refused():
-    done = run("run", "--engine", "sglang", "--kind", "sparse", "--cases", 1)
+    done = run("run", "--engine", "sglang", "--kind", "ranks", "--cases", 1)
     assert done.returncode in (2, 3)
-    assert "engine sglang has no adapter for kind sparse; expected one of vllm" in done.stderr
+    assert "engine sglang has no adapter for kind ranks; expected one of vllm" in done.stderr
 
 
 def test_sparse_steps_are_fuzzed(tmp_path):

@@ -9,8 +9,8 @@ from mla_testbed.sparse import MODEL, Case, judge
 from mla_testbed.sparse.draw import drawn
 from mla_testbed.sparse.plants import PLANTS, caught
 
-#: In the order of /docs/reference/sparse.md. Not begun: SP-20, SP-21, SP-23.
-PROPERTIES = [f"SP-{number:02}" for number in (*range(1, 20), 22)]
+#: Of docs/reference/sparse.md.
+PROPERTIES = [f"SP-{number:02}" for number in range(1, 24)]
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -26,6 +26,8 @@ def test_every_property_holds_of_the_model_on_a_drawn_case(seed):
     "sparse1:2q2s2100;block=64;layout=shuffle;k=2048;heads=32;qheads=16;width=64+64;data=ties.4",
     "sparse1:4q5s160;block=80;layout=shuffle;shared=80;k=128;fp8=ocp;holes=3;width=64+64",
     "sparse1:1q3s200;data=zero.1;scale=f32;width=448+64",
+    "sparse1:1q3s200;data=zero.1;scale=f32;width=512+0;cache=ds;gap=32",
+    "sparse1:2q1s300;data=wide.1;width=448+64;cache=v4;fp8=ocp;pad=1;block=64",
 ])
 def test_every_property_holds_of_the_model_on_a_chosen_case(line):
     assert judge(Case.parse(line), MODEL) == []

@@ -25,6 +25,14 @@ CASE = "sparse1:2q2s147;block=16;layout=shuffle;k=128;heads=32;shared=16;pad=1;f
 ROWS = "sparse1:2q2s147;block=64;layout=row;k=128;heads=32;pad=1;fp8=fnuz"
 HOLES = "sparse1:2q2s147;block=16;k=128;pad=1;holes=5;fp8=fnuz"
 FEW = "sparse1:2q2s50;k=128;pad=1;fp8=fnuz"
+PACKED = "sparse1:2q2s147;block=16;k=128;pad=1;cache=v4;width=448+64;gap=48;data=wide.1;fp8=fnuz"
+DENSE = "sparse1:2q2s147;block=16;k=128;pad=1;cache=v4;width=448+64;data=wide.1;fp8=fnuz"
+OF_656 = "sparse1:2q2s147;block=16;k=128;pad=1;cache=ds;scale=f32;data=wide.1;fp8=ocp"
+V4_RATIO = ("sparse1:2q2s148;block=16;k=64;pad=1;cache=v4;width=448+64;ratio=4;window=128;gap=48;"
+            "fp8=fnuz")
+COMPRESSED = "sparse1:1q3s90_1q2s37;block=64;pad=1;cache=v4;width=448+64;ratio=4;fp8=ocp"
+OF_128 = "sparse1:1q2s257_1q2s130;block=64;pad=1;cache=v4;width=448+64;ratio=128;fp8=ocp"
+WINDOWS = "sparse1:2q3s147_1q1s20;block=16;window=128;pad=1;fp8=fnuz"
 NO_ROPE = "sparse1:2q1s147;block=16;k=128;pad=1;width=512+0;fp8=fnuz"
 
 FILE = """import a_package_that_is_not_there
@@ -143,7 +151,13 @@ OPS = "vllm/v1/attention/ops/rocm_aiter_mla_sparse.py"
 BACKEND = "vllm/v1/attention/backends/mla/rocm_aiter_mla_sparse.py"
 V4 = ("vllm/models/deepseek_v4/amd/rocm.py",
       "vllm/models/deepseek_v4/common/ops/fused_compress_quant_cache.py")
+CACHE = "vllm/models/deepseek_v4/common/ops/cache_utils.py"
+COMPRESS = "vllm/models/deepseek_v4/common/ops/fused_compress_quant_cache.py"
+STATES = "vllm/models/deepseek_v4/common/ops/save_partial_states.py"
+SWA = "vllm/v1/attention/backends/mla/sparse_swa.py"
 DSA = "sglang/kernels/ops/attention/dsa"
+DSV4 = "sglang/kernels/ops/attention/dsv4"
+KV = "sglang/kernels/ops/kvcache"
 
 #: kernel, case, file, and a change of it with the property that finds it.
 VLLM = [
@@ -169,6 +183,30 @@ VLLM = [
      "0 * bt_stride0", "SP-14"),
     ("fit_kpool_indices_to_aiter", CASE, BACKEND, "NUM_TOPK_TOKENS - valid_tail",
      "NUM_TOPK_TOKENS", "SP-10"),
+    ("quantize_and_insert_k_cache", PACKED, CACHE, "tl.ceil(log_scale)", "tl.floor(log_scale)",
+     "SP-04"),
+    ("quantize_and_insert_k_cache", PACKED, CACHE, "if slot_idx == -1:", "if slot_idx == -2:",
+     "fault SP-01"),
+    ("dequantize_and_gather_k_cache", PACKED, CACHE, "+ pos_in_block * scale_dim", "+ scale_dim",
+     "SP-05"),
+    ("_rocm_sparse_attn_decode_ragged_triton", PACKED, OPS, "IS_FNUZ_MAIN=is_fnuz",
+     "IS_FNUZ_MAIN=False", "SP-17"),
+    ("compress_norm_rope_store_triton (4)", COMPRESSED, COMPRESS,
+     "(tokens >= COMPRESS_RATIO)", "(tokens < COMPRESS_RATIO)", "SP-20"),
+    ("compress_norm_rope_store_triton (4)", COMPRESSED, COMPRESS,
+     "(position // COMPRESS_RATIO) * COMPRESS_RATIO", "position", "SP-20"),
+    ("compress_norm_rope_store_triton (4)", COMPRESSED, STATES, "position % COMPRESS_RATIO",
+     "(position + 1) % COMPRESS_RATIO", "SP-20"),
+    ("compress_norm_rope_store_triton (128)", OF_128, COMPRESS,
+     "if (position + 1) % COMPRESS_RATIO != 0:", "if position % COMPRESS_RATIO != 0:", "SP-20"),
+    ("compress_norm_rope_store_two_stage_triton (128)", OF_128, COMPRESS,
+     "start = position - COMPRESS_RATIO + 1", "start = position - COMPRESS_RATIO", "SP-20"),
+    ("ComputeSWAIndicesAndLensKernel", WINDOWS, SWA, "pos - (window_size - 1) - left_add",
+     "pos - window_size - left_add", "SP-21"),
+    ("combine_topk_swa_indices", V4_RATIO, V4[0], "(pos + 1) // COMPRESS_RATIO",
+     "pos // COMPRESS_RATIO", "SP-21"),
+    ("_rocm_sparse_attn_decode_ragged_triton (window and compressed)", V4_RATIO, OPS,
+     "IS_FNUZ_EXTRA=False", "IS_FNUZ_EXTRA=True", "SP-17"),
 ]
 SGLANG = [
     ("_set_k_and_s_triton", CASE, "sglang/kernels/ops/kvcache/dsa_index_k_cache.py",
@@ -184,6 +222,24 @@ SGLANG = [
      "SP-14 fault"),
     ("triton_sparse_mla_fwd (one pass)", CASE, f"{DSA}/triton_sparse_mla.py", "_LOG2E = 1.44",
      "_LOG2E = 1.54", "SP-17"),
+    ("quantize_k_cache_separate, set_mla_kv_buffer_triton", OF_656, f"{KV}/mla_buffer.py",
+     "rope_stride + (offs - nope_dim)", "rope_stride + (offs - nope_dim) // 2", "SP-03"),
+    ("quantize_k_cache_separate, set_mla_kv_buffer_triton", OF_656,
+     "sglang/kernels/ops/quantization/dsa_quant_k_cache.py", "tl.max(tl.abs(y))", "tl.max(y)",
+     "SP-03 SP-04"),
+    ("dequantize_k_cache_paged_dsa", OF_656, f"{DSA}/dequant_k_cache.py",
+     "+ effective_block_id\n        )", "\n        )", "SP-05"),
+    ("V4: _set_k_and_s_triton", DENSE, f"{KV}/dsv4_main_kv_store.py",
+     "* PADDED_SCALE_ELEMS_PER_TOKEN", "* NUM_SCALE_ELEMS_PER_TOKEN", "SP-03"),
+    ("dequantize_k_cache_paged_dsv4", DENSE, f"{DSV4}/dequant_k_cache.py",
+     "(scale_u8 - 127)", "(scale_u8 - 126)", "SP-05"),
+    ("write_v4_paged_decode_indices", WINDOWS,
+     f"{DSV4}/unified_kv_kernels/paged_decode_indices.py", "abs_pos = pos - n + 1 + i  #",
+     "abs_pos = pos - n + i + 0  #", "SP-21"),
+    ("build_causal_swa_page_indices_triton", WINDOWS, f"{DSV4}/attn_metadata_kernels.py",
+     "(off >= floor)", "(off > floor)", "SP-21"),
+    ("fill_all_compressed_indices", V4_RATIO, f"{DSV4}/metadata_kernel.py",
+     "positions // slots_per_page", "positions // PAGE_SIZE", "SP-21"),
 ]
 
 
@@ -195,7 +251,7 @@ def _verdict(project, tree, name, line):
 
 def _changed(tree, tmp_path, file, old, new):
     """A copy of the files that the adapters take, one of them changed."""
-    for path in {OPS, BACKEND, *V4, file}:
+    for path in {OPS, BACKEND, *V4, STATES, file}:
         if (tree / path).is_file():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(tree / path, tmp_path / path)

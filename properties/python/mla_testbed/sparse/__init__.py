@@ -10,6 +10,7 @@ from .case import Case
 from .findings import Finding
 from .inputs import Inputs, inputs_of
 from .judge import judge
-from .model import MODEL, Stages
+from .model import Stages
+from .model_v4 import MODEL
 
 __all__ = ["MODEL", "Case", "Finding", "Inputs", "Stages", "inputs_of", "judge"]

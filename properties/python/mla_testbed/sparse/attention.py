@@ -24,6 +24,7 @@ and each rounding to bf16 adds 2^-8 of the result. Nothing is left out as of sec
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -36,12 +37,14 @@ from .selection import NONE
 STAGE = "attend"
 #: Of a row without keys: what its output is.
 EMPTY = ("zero", "nan", "any")
+#: (slots, width) float64 of slots.
+Keys = Callable[[np.ndarray], np.ndarray]
 LOG2E = 1.4426950408889634
 
 
 @dataclasses.dataclass(frozen=True)
 class Attended:
-    """out, bound: (heads, latent) float64. lse: (heads,), natural log; -inf without keys."""
+    """out, bound: (heads, value width) float64. lse: (heads,), natural log; -inf without keys."""
 
     out: np.ndarray
     bound: np.ndarray
@@ -49,21 +52,22 @@ class Attended:
 
 
 def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "exact",
-             sink: np.ndarray | None = None) -> Attended:
+             sink: np.ndarray | None = None, keys: Keys | None = None) -> Attended:
     """A row's attention over slots; -1 is skipped.
 
     Args:
         query: "exact"; "base2": the kernel rounds q times scale times log2 e to bf16, in f32
             before; "rounded": it rounds q times the scale to bf16 in some way.
+        keys: the rows of slots, where they are not those of the inputs' cache.
         sink: (heads,) a score that takes part in the denominator alone; -inf: none.
     """
-    latent, slots = inputs.case.width[0], slots[slots != NONE]
+    width, slots = inputs.case.value_width, slots[slots != NONE]
     heads, count = inputs.case.qheads, slots.size
     if count == 0:
-        nothing = np.zeros((heads, latent))
+        nothing = np.zeros((heads, width))
         return Attended(nothing, nothing, np.full(heads, -np.inf))
     q = of_bf16(inputs.query[number]).astype(np.float64)
-    k = of_bf16(inputs.latent[slots]).astype(np.float64)
+    k = (keys or inputs.attended_rows)(slots)
     scale = inputs.softmax_scale
     if query == "base2":
         rounded = of_bf16(inputs.query[number]) * np.float32(scale * LOG2E)
@@ -81,7 +85,7 @@ def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "ex
     d = (gamma(inputs.case.row_width + 2) + (UBF16 if query == "rounded" else 0)) * size \
         + gamma(8) * np.abs(s) + gamma(2) * (top - s) + 4 * U32 * (count + 3)
     a = np.exp(d) * (1 + UBF16) * (1 + gamma(3 * count + 8)) - 1
-    v = k[:, :latent]
+    v = k[:, :width]
     out = p @ v
     b = (p * a).sum(axis=1, keepdims=True)
     if sink is not None:
@@ -104,22 +108,23 @@ def _of_sink(sink: np.ndarray, top: np.ndarray, total: np.ndarray) -> np.ndarray
 
 
 def check_attention(inputs: Inputs, lists: Lists, found: np.ndarray, *, empty: str = "zero",
-                    query: str = "exact", sink: np.ndarray | None = None) -> list[Finding]:
+                    query: str = "exact", sink: np.ndarray | None = None,
+                    keys: Keys | None = None) -> list[Finding]:
     """SP-17 and SP-18 of the output of all rows; with a sink SP-19.
 
     Args:
-        found: (rows + pad, heads, latent) float. empty: one of EMPTY, the kernel's contract for a
-            row without keys. query: as for attended.
+        found: (rows + pad, heads, value width) float. empty: one of EMPTY, the kernel's contract
+            for a row without keys. query, keys: as for attended.
     """
     fails = "SP-17" if sink is None else "SP-19"
     rows = range(inputs.case.rows + inputs.case.pad)
     return first(STAGE, (
-        _row(inputs, number, lists.row(number), found[number], empty, fails, query, sink)
+        _row(inputs, number, lists.row(number), found[number], empty, fails, query, sink, keys)
         for number in rows))
 
 
 def _row(inputs: Inputs, number: int, slots: np.ndarray, found: np.ndarray, empty: str, fails: str,
-         query: str, sink: np.ndarray | None) -> Sentences:
+         query: str, sink: np.ndarray | None, keys: Keys | None) -> Sentences:
     if not (slots != NONE).any():
         if empty == "zero" and not (found == 0).all():
             yield "SP-18", (f"row {number} has no keys; its output is "
@@ -127,7 +132,7 @@ def _row(inputs: Inputs, number: int, slots: np.ndarray, found: np.ndarray, empt
         elif empty == "nan" and not np.isnan(found).all():
             yield "SP-18", f"row {number} has no keys; its output is {found.flat[0]:.6g}, not NaN"
         return
-    right = attended(inputs, number, slots, query=query, sink=sink)
+    right = attended(inputs, number, slots, query=query, sink=sink, keys=keys)
     away = np.abs(found.astype(np.float64) - right.out)
     wrong = ~(away <= right.bound)
     if wrong.any():

@@ -10,10 +10,12 @@ import dataclasses
 
 import numpy as np
 
-from .case import KEY, SCALE, TILE, Case
+from .case import KEY, ROW, SCALE, TILE, Case
 from .inputs import Inputs
 from .numbers import U32
 
+#: Keys that are quantised at a time.
+_PART = 1 << 14
 #: Least magnitude of a key, for its scale.
 FLOOR = 1e-4
 #: A scale of a power of two comes from log2, ceil and exp2 in f32. The scale before lies in
@@ -64,12 +66,17 @@ def scale_limits(keys: np.ndarray, divisor: float, kind: str, floor: float = FLO
 
 def quantise(inputs: Inputs, divisor: float) -> tuple[np.ndarray, np.ndarray]:
     """Codes (tokens, KEY) uint8 and scales (tokens,) float32 of all keys, as this module's own."""
-    exact = np.maximum(np.abs(inputs.keys).max(axis=1), np.float32(FLOOR)) / np.float32(divisor)
+    return quantised(inputs, inputs.keys, divisor)
+
+
+def quantised(inputs: Inputs, keys: np.ndarray, divisor: float) -> tuple[np.ndarray, np.ndarray]:
+    """The same of some keys."""
+    exact = np.maximum(np.abs(keys).max(axis=1), np.float32(FLOOR)) / np.float32(divisor)
     scales = exact.astype(np.float32)
     if inputs.case.scale == "ue8m0":
         mantissa, exponent = np.frexp(scales)
         scales = np.ldexp(np.float32(1), exponent - (mantissa == 0.5)).astype(np.float32)  # noqa: PLR2004
-    return inputs.encoding.encode(inputs.keys / scales[:, None]), scales
+    return inputs.encoding.encode(keys / scales[:, None]), scales
 
 
 def divisor_of(inputs: Inputs) -> float:
@@ -84,24 +91,21 @@ def empty(inputs: Inputs) -> np.ndarray:
 
 def unread(inputs: Inputs) -> np.ndarray:
     """(bytes,) a cache in which everything is NaN: what a reader must not use."""
-    made = np.full(inputs.blocks * inputs.case.block_bytes, inputs.encoding.nan[0], np.uint8)
-    at = places(inputs.case, np.arange(inputs.blocks * inputs.case.block)).scales
-    made[at] = np.full(1, np.nan, np.float32).view(np.uint8)
-    return made
-
-
-def store(inputs: Inputs, cache: np.ndarray, codes: np.ndarray, scales: np.ndarray) -> None:
-    """Writes quantised keys to their slots; a slot below 0 is not written."""
-    live = inputs.slot_mapping >= 0
-    at = places(inputs.case, inputs.slot_mapping[live])
-    cache[at.values] = codes[live]
-    cache[at.scales] = scales[live].astype(np.float32).view(np.uint8).reshape(-1, SCALE)
+    case = inputs.case
+    made = np.full((inputs.blocks, case.block_bytes), inputs.encoding.nan[0], np.uint8)
+    none = np.full(case.block, np.nan, np.float32).view(np.uint8)
+    made[:, case.block * KEY:case.block * ROW] = none
+    return made.reshape(-1)
 
 
 def written(inputs: Inputs, divisor: float | None = None) -> np.ndarray:
     """A cache with all keys of the case; everything else is NaN."""
-    cache = unread(inputs)
-    store(inputs, cache, *quantise(inputs, divisor or divisor_of(inputs)))
+    cache, live = unread(inputs), np.flatnonzero(inputs.slot_mapping >= 0)
+    for begin in range(0, live.size, _PART):
+        part = live[begin:begin + _PART]
+        codes, scales = quantised(inputs, inputs.keys_of(part), divisor or divisor_of(inputs))
+        at = places(inputs.case, inputs.slot_mapping[part])
+        cache[at.values], cache[at.scales] = codes, scales.view(np.uint8).reshape(-1, SCALE)
     return cache
 
 

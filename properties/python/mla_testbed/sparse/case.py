@@ -13,10 +13,14 @@ PREFIX = "sparse1:"
 KEY, SCALE = 128, 4
 ROW = KEY + SCALE
 LAYOUTS, SCALES = ("row", "shuffle"), ("ue8m0", "f32")
+#: Rows of the cache that is attended, and elements of the latent part that share a scale.
+CACHES = {"bf16": 1, "ds": 128, "v4": 64}
 DATA = ("gauss", "ties", "equal", "wide", "zero")
+#: Tokens of a compressed key.
+RATIOS = (1, 4, 128)
 #: Rows and columns of a tile in the layout "shuffle".
 TILE = 16
-_MOST_TOKENS = 1 << 20
+_MOST_TOKENS = 1 << 21
 _REQUESTS = re.compile(r"(\d+)q(\d+)s(\d+)")
 
 
@@ -28,14 +32,17 @@ class Case:
         requests: (rows, keys) of each; the rows are the last ones of the keys.
         block: tokens of a block, of both caches.
         layout: of the indexer cache, "row" or "shuffle".
-        gap: bytes between two blocks of the indexer cache; a multiple of 16.
+        gap: bytes between two blocks of the indexer cache, and of a packed one; a multiple of 16.
         heads: of the indexer.
         k: keys that a row selects at most.
         fp8: "fnuz" or "ocp".
-        scale: "ue8m0" (a power of two) or "f32".
+        scale: "ue8m0" (a power of two) or "f32"; also of "ds".
+        cache: rows of the cache that is attended: "bf16"; "ds" and "v4" are packed (rows.py).
         width: latent and rope elements of a row of the cache that is attended.
         qheads: of the attention.
         shared: tokens that all requests have in common; whole blocks.
+        ratio: tokens of a compressed key of DeepSeek-V4: 4, 128, or 1: none.
+        window: keys of its sliding window; 0: none.
         pad: rows of a graph after those of the batch.
         holes: a row's selection has a -1 in front of every so many keys; 0: none.
         data: "gauss", "ties" (few different logits), "equal" (one), "wide" (magnitudes from 2^-12
@@ -51,9 +58,12 @@ class Case:
     k: int = 128
     fp8: str = "fnuz"
     scale: str = "ue8m0"
+    cache: str = "bf16"
     width: tuple[int, int] = (512, 64)
     qheads: int = 16
     shared: int = 0
+    ratio: int = 1
+    window: int = 0
     pad: int = 0
     holes: int = 0
     data: str = "gauss"
@@ -63,7 +73,8 @@ class Case:
         self._check_batch()
         for name, value, known in (
                 ("layout", self.layout, LAYOUTS), ("fp8", self.fp8, tuple(ENCODINGS)),
-                ("scale", self.scale, SCALES), ("data", self.data, DATA)):
+                ("scale", self.scale, SCALES), ("cache", self.cache, tuple(CACHES)),
+                ("data", self.data, DATA)):
             if value not in known:
                 raise UsageError(f"case field '{name}' is '{value}'; expected one of "
                                  f"{', '.join(known)}")
@@ -76,8 +87,18 @@ class Case:
         _range("pad", self.pad, 0, 1 << 12)
         _range("holes", self.holes, 0, 1 << 16)
         _range("gap", self.gap, 0, 1 << 16)
+        _range("window", self.window, 0, 1 << 14)
+        if self.ratio not in RATIOS:
+            raise UsageError(f"case field 'ratio' is {self.ratio}; expected one of "
+                             f"{', '.join(map(str, RATIOS))}")
+        if self.ratio > 1 and (self.cache != "v4" or self.shared):
+            raise UsageError(f"case field 'ratio' is {self.ratio}: compressed keys lie in rows of "
+                             "'cache=v4', without a shared prefix")
         if self.gap % 16:
             raise UsageError(f"case field 'gap' is {self.gap}; expected a multiple of 16")
+        if self.width[0] % CACHES[self.cache]:
+            raise UsageError(f"case field 'cache' is '{self.cache}': {CACHES[self.cache]} elements "
+                             f"have a scale, which do not divide a latent width of {self.width[0]}")
         if self.layout == "shuffle" and self.block % TILE:
             raise UsageError(f"case field 'block' is {self.block}; layout 'shuffle' has tiles of "
                              f"{TILE} tokens")
@@ -105,6 +126,11 @@ class Case:
     def row_width(self) -> int:
         """Elements of a row of the cache that is attended."""
         return sum(self.width)
+
+    @property
+    def value_width(self) -> int:
+        """Elements of an output: the latent part, or DeepSeek-V4's whole row."""
+        return self.row_width if self.cache == "v4" else self.width[0]
 
     @property
     def block_bytes(self) -> int:
@@ -151,9 +177,9 @@ class Case:
         return cls(**fields)  # type: ignore[arg-type]
 
 
-_TEXTS = ("layout", "fp8", "scale")
-_FIELDS = ("block", "layout", "gap", "heads", "k", "fp8", "scale", "width", "qheads", "shared",
-           "pad", "holes", "data")
+_TEXTS = ("layout", "fp8", "scale", "cache")
+_FIELDS = ("block", "layout", "gap", "heads", "k", "fp8", "scale", "cache", "width",
+           "qheads", "shared", "ratio", "window", "pad", "holes", "data")
 
 
 def _requests(batch: str) -> tuple[tuple[int, int], ...]:

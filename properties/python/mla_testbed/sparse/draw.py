@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from .case import DATA, TILE, Case
+from .case import CACHES, DATA, RATIOS, TILE, Case
 
 #: Encodings of the architectures.
 FP8 = {"gfx942": "fnuz", "gfx950": "ocp"}
@@ -38,6 +38,15 @@ def drawn(seed: int, number: int, arch: str | None = None, **fixed: Any) -> Case
         "pad": source.choice((0, 0, 1, 5)), "holes": source.choice((0, 0, 0, 1, 7)),
         "data": source.choice(DATA), "seed": source.randrange(1 << 16),
     }
+    latent = fixed.get("width", drawn_fields["width"])[0]
+    cache = source.choice(("bf16", *(c for c in CACHES if not latent % CACHES[c])))
+    cache = drawn_fields["cache"] = fixed.get("cache", cache)
+    if cache == "v4":
+        drawn_fields["width"] = (448, 64)
+        drawn_fields["ratio"] = source.choice((1, *RATIOS))
+        drawn_fields["window"] = source.choice((0, 16, 128))
+    if fixed.get("ratio", drawn_fields.get("ratio", 1)) > 1:
+        drawn_fields["shared"] = 0
     return Case(**{**drawn_fields, **fixed})
 
 

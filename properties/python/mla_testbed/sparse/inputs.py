@@ -7,11 +7,14 @@ import functools
 
 import numpy as np
 
+from . import rows
 from .case import KEY, Case
-from .numbers import ENCODINGS, Fp8, rounded_bf16, to_bf16
+from .numbers import ENCODINGS, Fp8, of_bf16, rounded_bf16, to_bf16
 
 #: Blocks that no request has. The first of them is block 0, which engines keep free.
 _SPARE = 3
+#: Different keys, and rows of the cache that is attended, that a case has at most.
+_POOL = 1 << 15
 #: Bits of a bf16 NaN.
 _NAN = 0x7FA5
 
@@ -79,7 +82,17 @@ class Inputs:
     @functools.cached_property
     def keys(self) -> np.ndarray:
         """(tokens, KEY) float32, numbers of bf16: the indexer keys, in order of slot_mapping."""
-        count, draw = self.slot_mapping.size, self._draw(2)
+        return self.keys_of(np.arange(self.slot_mapping.size))
+
+    def keys_of(self, tokens: np.ndarray) -> np.ndarray:
+        """(tokens, KEY) float32: the keys of some tokens, without making all of them."""
+        made: np.ndarray = self._pool_of_keys[tokens % len(self._pool_of_keys)]
+        return made
+
+    @functools.cached_property
+    def _pool_of_keys(self) -> np.ndarray:
+        """(tokens, KEY): of many tokens the first ones, which repeat."""
+        count, draw = min(self.slot_mapping.size, _POOL), self._draw(2)
         made = draw.standard_normal((count, KEY))
         if self.case.data in ("ties", "equal"):
             kinds = draw.standard_normal((1 if self.case.data == "equal" else 4, KEY))
@@ -104,13 +117,47 @@ class Inputs:
 
     @functools.cached_property
     def latent(self) -> np.ndarray:
-        """(slots, row width) uint16: the cache that is attended, in bf16. Slots that no request
-        has are NaN."""
+        """(slots, row width) uint16: the cache that is attended, in bf16; what goes into a packed
+        one. Slots that no request has are NaN."""
         made = np.full((self.blocks * self.case.block, self.case.row_width), _NAN, np.uint16)
-        live = np.unique(self.slot_mapping[self.slot_mapping >= 0])
-        values = self._draw(5).standard_normal((live.size, self.case.row_width))
-        made[live] = to_bf16(values)
+        pool = self._pool_of_rows
+        made[self.live] = pool[np.arange(self.live.size) % len(pool)]
         return made
+
+    @functools.cached_property
+    def _pool_of_rows(self) -> np.ndarray:
+        """(tokens, row width) uint16: of many tokens the first ones, which repeat."""
+        count, draw = min(self.live.size, _POOL), self._draw(5)
+        values = draw.standard_normal((count, self.case.row_width))
+        if self.case.cache != "bf16" and self.case.data in ("wide", "zero"):
+            tiles = rows.tiles_of(self.case, values)
+            size = (2.0 ** draw.integers(-18, 3, (*tiles.shape[:2], 1))
+                    if self.case.data == "wide" else 0)
+            values[:, :self.case.width[0]] = (tiles * size).reshape(
+                count, self.case.width[0])
+        return to_bf16(values)
+
+    @functools.cached_property
+    def live(self) -> np.ndarray:
+        """(tokens,) int64: the slots of all tokens, in order."""
+        made: np.ndarray = np.unique(self.slot_mapping[self.slot_mapping >= 0])
+        return made
+
+    @functools.cached_property
+    def packed(self) -> np.ndarray:
+        """(bytes,) uint8: the packed cache with all tokens; everything else is NaN."""
+        made = rows.empty(self.case, self.blocks * self.case.block)
+        rows.store(self.case, made, self.live, self.latent[self.live])
+        return made
+
+    def attended_rows(self, slots: np.ndarray) -> np.ndarray:
+        """(slots, row width) float64: what attention reads of them."""
+        if self.case.cache == "bf16" and "latent" not in self.__dict__:
+            pool, at = self._pool_of_rows, np.searchsorted(self.live, slots)
+            return of_bf16(pool[at % len(pool)]).astype(np.float64)
+        if self.case.cache == "bf16":
+            return of_bf16(self.latent[slots]).astype(np.float64)
+        return rows.read(self.case, self.packed, slots)
 
     @functools.cached_property
     def query(self) -> np.ndarray:

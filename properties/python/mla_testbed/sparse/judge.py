@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import attention, cache, lists, logits, selection, writing
+from . import (
+    attention,
+    cache,
+    compressor,
+    lists,
+    logits,
+    selection,
+    storing,
+    windows,
+    writing,
+)
 from .case import Case
 from .findings import Finding
 from .inputs import Inputs, inputs_of
@@ -29,8 +39,34 @@ def judge(case: Case, stages: Stages) -> list[Finding]:
     fence = np.array([codes[-1].any() or scales[-1] != 0])
     found += writing.check_gather(inputs, held, codes[:-1], scales[:-1], fence)
     selected, more = _selected(inputs, held, stages)
-    found += more
-    return found + _attended(inputs, selection.with_holes(inputs, selected), stages)
+    found += more + _packed(inputs, stages)
+    selected = selection.with_holes(inputs, selected)
+    return found + _attended(inputs, selected, stages) + _of_v4(inputs, selected, stages)
+
+
+def _of_v4(inputs: Inputs, selected: np.ndarray, stages: Stages) -> list[Finding]:
+    """Window and compressed keys, and a layer that has no indexer."""
+    found = []
+    if inputs.case.window:
+        found += windows.check_windows(inputs, stages.window(inputs))
+    if inputs.case.ratio > 1:
+        source = compressor.source_of(inputs)
+        found += compressor.check_compress(source, stages.compress)
+        made = lists.exact(inputs, stages.visible(inputs))
+        found += windows.check_compressed(inputs, windows.all_compressed(inputs), made)
+    layer = windows.of_layer(inputs, 1)
+    return found + windows.check_shared(
+        layer, selected, stages.share(layer, selected, stale_lists(inputs)))
+
+
+def _packed(inputs: Inputs, stages: Stages) -> list[Finding]:
+    """The writer of the rows that are attended, and a gather of all of them."""
+    if inputs.case.cache == "bf16":
+        return []
+    found = storing.check_store(inputs, stages.store)
+    slots = np.concatenate([inputs.slots(request) for request in range(len(inputs.lengths))])
+    unpacked = stages.fetch(inputs, inputs.packed, slots)
+    return found + storing.check_fetch(inputs, slots, unpacked, np.zeros(0, bool))
 
 
 def _selected(inputs: Inputs, held: np.ndarray, stages: Stages,

@@ -48,7 +48,9 @@ def row_of_values(inputs: Inputs, k: np.ndarray, scales: np.ndarray, row: int) -
     heads, q = inputs.case.heads, inputs.encoding.decode(inputs.q[row])
     w, ks = inputs.weights[row].astype(np.float64), scales.astype(np.float64)
     dots = q @ k.T
-    sizes = gamma(KEY + 2) * (np.abs(q) @ np.abs(k).T)
+    # In float32, which is faster: it is off by gamma(KEY) at most, both up and down.
+    sizes = gamma(KEY + 2) * (1 + 2 * gamma(KEY)) * (
+        np.abs(q).astype(np.float32) @ np.abs(k).astype(np.float32).T).astype(np.float64)
     values = (w @ np.maximum(dots, 0)) * ks
     error = gamma(heads + 3)
     size = (np.abs(w) @ (np.maximum(dots, 0) * error + sizes * (1 + error))) * np.abs(ks)

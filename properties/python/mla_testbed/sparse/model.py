@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from . import cache
+from . import cache, rows
 from .case import KEY, SCALE
 from .inputs import Inputs
 from .lists import Lists
@@ -34,8 +34,14 @@ class Stages:
         select: (inputs, logits or cache, rank): (rows, k) int32.
         convert: (inputs, selection, stale): lists; stale is what the buffers held.
         split: (inputs, lists): pieces (pieces, 3).
-        attend: (inputs, lists, pieces): partial outputs (pieces, heads, latent) and their lse.
-        merge: (inputs, lists, pieces, partials, lse, sink): (rows + pad, heads, latent).
+        store: (inputs, slot_mapping, cache): packs and stores all rows of the cache.
+        fetch: (inputs, cache, slots): (slots, width) float32, rows unpacked to bf16.
+        attend: (inputs, lists, pieces): partial outputs (pieces, heads, values) and their lse.
+        merge: (inputs, lists, pieces, partials, lse, sink): (rows + pad, heads, values).
+        compress: (source, steps, cache): DeepSeek-V4's compressed keys (compressor.py).
+        window: (inputs): lists of the sliding windows.
+        visible: (inputs): (rows, most) all compressed keys that a row sees, then -1.
+        share: (inputs of a layer, selection, stale): lists of a layer without an indexer.
     """
 
     write: Callable[..., None]
@@ -44,8 +50,14 @@ class Stages:
     select: Callable[..., np.ndarray]
     convert: Callable[..., Lists]
     split: Callable[..., np.ndarray]
+    store: Callable[..., None]
+    fetch: Callable[..., np.ndarray]
     attend: Callable[..., tuple[np.ndarray, np.ndarray]]
     merge: Callable[..., np.ndarray]
+    compress: Callable[..., None]
+    window: Callable[..., Lists]
+    visible: Callable[..., np.ndarray]
+    share: Callable[..., Lists]
 
 
 def write(inputs: Inputs, slot_mapping: np.ndarray, held: np.ndarray) -> None:
@@ -117,20 +129,65 @@ def pieces_of(lengths: np.ndarray) -> np.ndarray:
     return np.array(made, int).reshape(-1, 3)
 
 
-def attend(inputs: Inputs, lists: Lists, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def store(inputs: Inputs, slot_mapping: np.ndarray, held: np.ndarray) -> None:
+    """Each tile by itself, with the logarithm of its scale."""
+    case, divisor = inputs.case, np.float32(rows.divisor_of(inputs.case))
+    live = slot_mapping[slot_mapping >= 0]
+    at, latent = rows.places(case, live), of_bf16(inputs.latent[live, :case.width[0]])
+    for tile in range(rows.Layout(case).tiles):
+        part = np.s_[:, tile * rows.Layout(case).tile:(tile + 1) * rows.Layout(case).tile]
+        scale = np.maximum(np.abs(latent[part]).max(axis=1), np.float32(rows.FLOOR)) / divisor
+        if rows.power_of_two(case):
+            scale = np.exp2(np.ceil(np.log2(scale)))
+        held[at.values[part]] = inputs.encoding.encode(latent[part] / scale[:, None])
+        if case.cache == "v4":
+            held[at.scales[:, tile]] = np.log2(scale) + 127
+        else:
+            held[at.scales[:, 4 * tile:4 * tile + 4]] = rows.as_bytes(scale[:, None])
+    held[at.spare] = 0
+    held[at.rope] = rows.as_bytes(inputs.latent[live, case.width[0]:])
+
+
+def fetch(inputs: Inputs, held: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    """In float32, one tile after the other."""
+    case, table = inputs.case, inputs.encoding.values.astype(np.float32)
+    at, size = rows.places(case, slots), rows.Layout(case).tile
+    made = np.empty((slots.size, case.row_width), np.float32)
+    for tile in range(rows.Layout(case).tiles):
+        if case.cache == "v4":
+            scale = np.exp2(held[at.scales[:, tile]].astype(np.float32) - 127)
+        else:
+            four = np.ascontiguousarray(held[at.scales[:, 4 * tile:4 * tile + 4]])
+            scale = four.view(np.float32)[:, 0]
+        part = np.s_[:, tile * size:(tile + 1) * size]
+        made[part] = rounded_bf16(table[held[at.values[part]]] * scale[:, None])
+    made[:, case.width[0]:] = of_bf16(rows.as_bf16(held[at.rope]))
+    return made
+
+
+def keys_of(inputs: Inputs, slots: np.ndarray) -> np.ndarray:
+    """(slots, width) float32: the rows that attention reads."""
+    if inputs.case.cache == "bf16":
+        return of_bf16(inputs.latent[slots])
+    return fetch(inputs, inputs.packed, slots)
+
+
+def attend(inputs: Inputs, lists: Lists, pieces: np.ndarray, *,
+           read: Callable[[Inputs, np.ndarray], np.ndarray] = keys_of,
+           ) -> tuple[np.ndarray, np.ndarray]:
     """Each piece by itself, weights rounded to bf16."""
-    latent, scale = inputs.case.width[0], np.float32(inputs.softmax_scale)
-    out = np.zeros((len(pieces), inputs.case.qheads, latent), np.float32)
+    width, scale = inputs.case.value_width, np.float32(inputs.softmax_scale)
+    out = np.zeros((len(pieces), inputs.case.qheads, width), np.float32)
     lse = np.full((len(pieces), inputs.case.qheads), -np.inf, np.float32)
     for at, (row, begin, end) in enumerate(pieces):
         if row >= inputs.case.rows or begin >= end:
             continue
-        keys = of_bf16(inputs.latent[lists.row(row)[begin:end]])
+        keys = read(inputs, lists.row(row)[begin:end])
         scores = scale * (of_bf16(inputs.query[row]) @ keys.T)
         top = scores.max(axis=1, keepdims=True)
         weights = np.exp(scores - top)
         total = weights.sum(axis=1, keepdims=True)
-        out[at] = rounded_bf16(weights) @ keys[:, :latent] / total
+        out[at] = rounded_bf16(weights) @ keys[:, :width] / total
         lse[at] = (np.log(total) + top)[:, 0]
     return out, lse
 
@@ -138,9 +195,9 @@ def attend(inputs: Inputs, lists: Lists, pieces: np.ndarray) -> tuple[np.ndarray
 def merge(inputs: Inputs, lists: Lists, pieces: np.ndarray, partials: np.ndarray,  # noqa: ARG001
           lse: np.ndarray, sink: np.ndarray | None = None) -> np.ndarray:
     """By their log-sum-exps; rows without pieces are 0."""
-    rows = inputs.case.rows + inputs.case.pad
-    made = np.zeros((rows, inputs.case.qheads, inputs.case.width[0]), np.float32)
-    for row in range(rows):
+    count = inputs.case.rows + inputs.case.pad
+    made = np.zeros((count, inputs.case.qheads, inputs.case.value_width), np.float32)
+    for row in range(count):
         mine = np.flatnonzero(pieces[:, 0] == row) if len(pieces) else np.zeros(0, int)
         if not mine.size:
             continue
@@ -150,5 +207,3 @@ def merge(inputs: Inputs, lists: Lists, pieces: np.ndarray, partials: np.ndarray
         made[row] = parts.sum(axis=0) / weights.sum(axis=0)[:, None]
     return rounded_bf16(made)
 
-
-MODEL = Stages(write, gather, logits, select, convert, split, attend, merge)

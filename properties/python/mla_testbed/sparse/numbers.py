@@ -9,6 +9,8 @@ import numpy as np
 
 #: Unit roundoffs: of f32, and of bf16.
 U32, UBF16 = 2.0 ** -24, 2.0 ** -8
+#: Elements that are encoded at a time: they stay in the processor's cache.
+_PART = 1 << 16
 
 
 def gamma(count: int) -> float:
@@ -43,12 +45,6 @@ class Fp8:
         made[list(self.nan)] = np.nan
         return made
 
-    @functools.cached_property
-    def _finite(self) -> tuple[np.ndarray, np.ndarray]:
-        """The magnitudes in order, and their bytes. Bytes of positive numbers are in order."""
-        codes = np.array([code for code in range(128) if code not in self.nan], np.uint8)
-        return self.values[codes], codes
-
     def decode(self, codes: np.ndarray) -> np.ndarray:
         """float64 of bytes."""
         made: np.ndarray = self.values[codes]
@@ -56,15 +52,22 @@ class Fp8:
 
     def encode(self, values: np.ndarray) -> np.ndarray:
         """Bytes of the nearest numbers, ties to even, saturated; -0 is 0 where there is none."""
-        magnitudes, codes = self._finite
-        size = np.abs(np.asarray(values, np.float64))
-        above = np.clip(np.searchsorted(magnitudes, size), 1, len(magnitudes) - 1)
-        low, high = size - magnitudes[above - 1], magnitudes[above] - size
-        even = codes[above] % 2 == 0
-        up = (high < low) | ((high == low) & even)
-        made = np.where(up, codes[above], codes[above - 1])
+        flat = np.ascontiguousarray(values).reshape(-1)
+        coded = np.empty(flat.size, np.uint8)
+        for begin in range(0, flat.size, _PART):
+            coded[begin:begin + _PART] = self._encoded(flat[begin:begin + _PART])
+        return coded.reshape(np.shape(values))
+
+    def _encoded(self, values: np.ndarray) -> np.ndarray:
+        """A number is a count of steps: eighths of its power of two, which is the least one below.
+        Steps and powers make the byte: the next power begins where eight more steps end."""
+        size = np.fmin(np.abs(values.astype(np.float64)), self.most)
+        power = np.maximum((size.view(np.int64) >> 52) - 1023 + self.bias, 1)
+        scaled = (1023 - self.bias - 3 + power) << 52
+        steps = np.rint(size / scaled.view(np.float64)).astype(np.int64)
+        made = (8 * (power - 1) + steps).astype(np.uint8)
         signed = np.signbit(values) & ((made != 0) | (self.name == "ocp"))
-        coded: np.ndarray = np.where(signed, made | 0x80, made).astype(np.uint8)
+        coded: np.ndarray = made | (signed.astype(np.uint8) << 7)
         return coded
 
 

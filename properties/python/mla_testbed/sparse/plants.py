@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from . import broken_lists, broken_logits, broken_writing
+from . import broken_lists, broken_logits, broken_rows, broken_v4, broken_writing, model
 from .case import Case
 from .draw import drawn
 from .findings import Finding
 from .judge import judge
-from .model import MODEL, Stages
+from .model import Stages
+from .model_v4 import MODEL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +58,11 @@ def caught(plant: Plant, seed: int, most: int) -> tuple[str, Finding] | None:
     return None
 
 
+def _reading(read: Callable[..., np.ndarray]) -> Callable[[], dict[str, Any]]:
+    """Attention that reads its rows so."""
+    return lambda: {"attend": lambda *stage: model.attend(*stage, read=read)}
+
+
 def _of(name: str, body: Callable[..., Any]) -> Callable[[], dict[str, Any]]:
     return lambda: {name: body}
 
@@ -68,6 +74,8 @@ def _nan_padding(inputs: Any, lists: Any, pieces: Any, partials: Any, lse: Any, 
     return made
 
 
+_ROPE = {"width": (512, 64)}
+_V4 = {"cache": "v4", "width": (448, 64), "requests": ((2, 60), (1, 41))}
 PLANTS = (
     Plant("padding-written", "SP-01", "A slot of -1 is taken for the last slot of the cache.",
           "", _of("write", broken_writing.padding_written)),
@@ -86,6 +94,16 @@ PLANTS = (
           "", _of("write", broken_writing.truncated_codes)),
     Plant("gather-neighbour", "SP-05", "The first key of a request is looked up in the table "
           "of the request before.", "", _of("gather", broken_writing.gather_neighbour)),
+    Plant("padding-stored", "SP-01", "A packed row of a slot of -1 is written to slot 0.",
+          "", _of("store", broken_rows.padding_stored), {"cache": "ds"}),
+    Plant("row-too-long", "SP-02", "Two bytes after a block's last packed row are written.",
+          "", _of("store", broken_rows.row_too_long), {"cache": "ds", "gap": 16, **_ROPE}),
+    Plant("dense-rows", "SP-03", "The writer of packed rows takes blocks for dense.",
+          "", _of("store", broken_rows.dense_rows), {**_V4, "ratio": 1, "gap": 16}),
+    Plant("one-scale", "SP-04", "All tiles of a packed row have the scale of the first.",
+          "", _of("store", broken_rows.one_scale), {"cache": "ds", "scale": "f32"}),
+    Plant("scales-shifted", "SP-05", "Rows are unpacked with the scale of the tile before.",
+          "", _of("fetch", broken_rows.scales_shifted), {"cache": "ds", "data": "wide"}),
     Plant("window-of-zeros", "SP-06", "Loads past a limit of bytes return 0, without a fault.",
           "aiter#4774", _of("logits", broken_logits.window_of_zeros)),
     Plant("stale-columns", "SP-07", "Columns after a row's keys keep what was there.",
@@ -127,7 +145,15 @@ PLANTS = (
           cases=("sparse1:1q64s64;k=64;width=64+0", "sparse1:1q64s200;k=64;width=64+0")),
     Plant("width-576", "SP-17", "The kernel steps 576 elements from row to row of any cache.",
           "vllm#53943", _of("attend", broken_lists.width_576),
-          {"width": (512, 0)}),
+          {"width": (512, 0), "cache": "bf16"}),
+    Plant("other-encoding", "SP-17", "Packed rows of one encoding are read as the other's.",
+          "vllm#45681", _reading(broken_rows.other_encoding),
+          {**_V4, "ratio": 1}),
+    Plant("scales-of-first", "SP-17", "All rows of a block are read with the scales of its first.",
+          "", _reading(broken_rows.scales_of_first),
+          {**_V4, "ratio": 1, "data": "wide", "block": 16}),
+    Plant("latent-values", "SP-17", "DeepSeek-V4's rope part is left out of the values.",
+          "", _of("attend", broken_rows.latent_values), {**_V4, "ratio": 1}),
     Plant("last-piece-lost", "SP-17", "The merge leaves out a row's last piece.",
           "", _of("merge", broken_lists.last_piece_lost)),
     Plant("nan-padding", "SP-18", "A row without keys is 0 / 0.", "", _of("merge", _nan_padding),
@@ -135,6 +161,29 @@ PLANTS = (
     Plant("sink-per-piece", "SP-19", "Each piece of a row has the sink in its denominator.",
           "", _of("merge", broken_lists.sink_per_piece),
           {"k": 128, "requests": ((2, 300),)}),
+    Plant("halves-swapped", "SP-20", "The older group of a compressed key has the second half.",
+          "", _of("compress", broken_v4.halves_swapped), {**_V4, "ratio": 4}),
+    Plant("absent-counted", "SP-20", "Tokens before position 0 have weights in the first group.",
+          "", _of("compress", broken_v4.absent_counted), {**_V4, "ratio": 4}),
+    Plant("states-forgotten", "SP-20", "A group that two steps share has the tokens of the last.",
+          "", _of("compress", broken_v4.states_forgotten),
+          {**_V4, "ratio": 4, "requests": ((3, 90),)}),
+    Plant("turned-at-last", "SP-20", "Keys are rotated at the last position of their group.",
+          "", _of("compress", broken_v4.turned_at_last), {**_V4, "ratio": 4}),
+    Plant("one-early", "SP-20", "Keys are made one token before their group is whole.",
+          "", _of("compress", broken_v4.one_early), {**_V4, "ratio": 4}),
+    Plant("window-of-end", "SP-21", "All rows of a request have the window of its last row.",
+          "", _of("window", broken_v4.window_of_end), {"window": 16, "requests": ((3, 90),)}),
+    Plant("ring-too-short", "SP-21", "A ring has no room for the rows of the step itself.",
+          "", _of("window", broken_v4.ring_too_short), {"window": 16, "requests": ((3, 90),)}),
+    Plant("half-groups", "SP-21", "A compressed key is visible before its group is whole.",
+          "", _of("visible", broken_v4.half_groups),
+          {**_V4, "ratio": 4, "requests": ((3, 93),)}),
+    Plant("list-of-first-layer", "SP-23", "A layer has the list of the layer that selected.",
+          "", broken_v4.list_of_first_layer),
+    Plant("list-of-step-before", "SP-23", "A layer's list is kept while there are as many rows.",
+          "", broken_v4.list_of_step_before,
+          cases=("sparse1:1q1s300;k=64;data=gauss.1", "sparse1:1q1s300;k=64;data=gauss.2")),
     Plant("tail-of-capture", "SP-22", "The sums of padding are those of the capture.",
           "", _of("convert", broken_lists.tail_of_capture),
           {"pad": 3}),

@@ -16,7 +16,7 @@ from .numbers import U32
 Write = Callable[[Inputs, np.ndarray, np.ndarray], None]
 STAGE, GATHER = "write", "gather"
 #: Scales that are further off are no scale of the key.
-_NEAR = 4
+SCALE_NEAR = 4
 
 
 def check_write(inputs: Inputs, write: Write, divisors: Sequence[float],
@@ -60,7 +60,7 @@ def _tokens(inputs: Inputs, after: np.ndarray, divisors: Sequence[float], floor:
     away = np.abs(values - keys)
     room = np.maximum(np.abs(keys).max(axis=1, keepdims=True), floor) / 8
     # A scale that is far off, or a legal one whose values are: other bytes lie there.
-    near = (scales >= limits[0][0] / _NEAR) & (scales <= limits[0][1] * _NEAR)
+    near = (scales >= limits[0][0] / SCALE_NEAR) & (scales <= limits[0][1] * SCALE_NEAR)
     misplaced = ~near | (legal & ~(away <= room).all(axis=1))
     for at in np.flatnonzero(misplaced)[:1]:
         d = int(np.argmax(~(away[at] <= room[at])))
@@ -131,4 +131,4 @@ def _named(inputs: Inputs, byte: int) -> str:
     return f"byte {byte} (block {block}: {what})"
 
 
-__all__ = ["GATHER", "STAGE", "Write", "check_gather", "check_write"]
+__all__ = ["GATHER", "SCALE_NEAR", "STAGE", "Write", "check_gather", "check_write"]

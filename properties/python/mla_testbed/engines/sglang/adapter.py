@@ -36,7 +36,7 @@ class SglangEngine:
         stage = surroundings.enter(of, all_names=True)  # it imports a hundred: all or none of them
         self.ported = stage.ported
         machine.prepare()
-        self.module = machine.import_backend()
+        self.module: Any = machine.import_backend()
         self.sources: tuple[str, ...] = (str(self.module.__file__),)
         self.version = machine.version()
         self.aiter = surroundings.aiter_version()

@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import importlib
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -50,12 +50,12 @@ class Server:
     dp_attention: bool = False
 
 
-def publish(server: Server) -> Any:
-    """Makes the server's arguments those of the process."""
+def publish(server: Server, more: Mapping[str, Any] | None = None) -> Any:
+    """Makes the server's arguments those of the process; more: further ones, by name."""
     versions.dp_attention(server.dp_attention)
     return versions.publish({
         "page_size": server.page_size, "speculative_num_draft_tokens": server.draft_tokens,
-        "speculative_num_steps": server.draft_steps})
+        "speculative_num_steps": server.draft_steps, **(more or {})})
 
 
 def cache_dtype(server: Server) -> torch.dtype:

@@ -32,7 +32,8 @@ class Sparse(OfPlans[SparseStep]):
     """
 
     name = "sparse"
-    adapters: ClassVar = {"vllm": "mla_testbed.engines.vllm.sparse_adapter:VllmSparse"}
+    adapters: ClassVar = {"vllm": "mla_testbed.engines.vllm.sparse_adapter:VllmSparse",
+                          "sglang": "mla_testbed.engines.sglang.sparse_adapter:SglangSparse"}
     in_cases = False
     steps = staticmethod(sparse_steps_of)
     lists = staticmethod(check_lists)
@@ -73,6 +74,9 @@ class Sparse(OfPlans[SparseStep]):
     def opinions(self, engine: str, step: SparseStep, built: Built) -> list[str]:
         """What our core would have asked of the planner for requests of a row each."""
         rows, live = len(built.requests), len(built.live)
+        if built.last_pages_are_sums:
+            return [f"{engine} hands the sum of rows to the kernel for the lengths of last pages; "
+                    "with pages of one token nobody reads them"]
         requests = (*range(live), *[PADDING] * (rows - live))
         return opinions_of(engine, step.as_rows(), dataclasses.replace(built, requests=requests))
 

@@ -34,17 +34,19 @@ def _owners(step: SparseStep, built: Built) -> Sentences:
 
 
 def _sums(step: SparseStep, built: Built) -> Sentences:
-    """Padding has no keys."""
+    """Padding has as many keys as the engine says: mostly none."""
     if built.bundle is None:
         return
     arrays, rows, live = built.bundle.arrays, len(built.requests), len(built.live)
-    counts = [*step.counts[:live].tolist(), *[0] * (rows - live)]
+    counts = [*step.counts[:live].tolist(), *[built.padding_keys] * (rows - live)]
     yield from check_sums("paged_kv_indptr", arrays["seqlens_kv_indptr"], counts)
     yield from check_sums("qo_indptr", arrays["seqlens_qo_indptr"], [1] * rows)
     last = arrays["kv_last_page_lens"]
-    if last.size != rows or (last != 1).any():
+    expected = np.arange(rows) if built.last_pages_are_sums else np.ones(rows, int)
+    if not np.array_equal(last, expected):
         yield "P04", (f"paged_kv_last_page_len has {last.size} entries from {last.min()} to "
-                      f"{last.max()} for {rows} rows; expected ones")
+                      f"{last.max()} for {rows} rows; expected "
+                      f"{'the sum of rows' if built.last_pages_are_sums else 'ones'}")
     room, keys = arrays["kv_indices"].size, int(arrays["seqlens_kv_indptr"][-1])
     if room < keys:
         yield "P06", f"paged_kv_indices has room for {room} keys; the rows have {keys}"

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from .. import cache, logits, selection
+from .. import attention, cache, logits, selection
 from ..case import Case
 from ..findings import Finding
 from ..inputs import Inputs
 from ..logits import FENCE
 from ..numbers import of_bf16, to_bf16
 from . import calls
-from .device import FP8, back, bf16, blocks, put
+from .device import FP8, back, bf16, blocks, packed_blocks, put
 from .kernel import Kernel, need
+from .two_caches import both_of, with_one
 
 #: Columns of a chunk of the paged kernels.
 _CHUNK = 256
@@ -47,6 +48,11 @@ def kernels(tree: pathlib.Path) -> tuple[Kernel, ...]:  # noqa: ARG001 it is imp
                lambda inputs, arch: _mla(inputs, sums=True),
                {**even, "width": (512, 64), "pad": 0}),
         Kernel("pa_decode_sparse", "attend, merge", _decode, {"width": (512, 0)}),
+        Kernel("pa_decode_sparse (packed rows)", "attend, merge", _decode_packed,
+               {"cache": "v4", "width": (448, 64), "block": 64}),
+        Kernel("pa_decode_sparse (window and compressed)", "attend, merge", _decode_both,
+               {"cache": "v4", "width": (448, 64), "block": 64, "shared": 0, "ratio": 4,
+                "window": 128}),
         Kernel("pa_prefill_sparse", "attend", _prefill, {"width": (512, 0)}),
         Kernel("pa_prefill_sparse (no sink)", "attend", _prefill_none, {"width": (512, 0)}),
     )
@@ -245,6 +251,32 @@ def _decode(inputs: Inputs, arch: str) -> list[Finding]:
     out = pa_decode_sparse(*_pool(inputs, made), put(sink), inputs.softmax_scale)
     return calls.of_attention(inputs, made, out, sink=sink,
                               query="base2" if arch == "gfx942" else "exact")
+
+
+def _decode_packed(inputs: Inputs, _: str) -> list[Finding]:
+    """DeepSeek-V4's rows of 584 bytes, on gfx950 alone."""
+    from aiter.ops.triton.attention.pa_decode_sparse import pa_decode_sparse  # noqa: PLC0415
+
+    made, sink = calls.listed(inputs), calls.sink_of(inputs)
+    indices = np.concatenate([made.indices, np.full(1, -1, np.int32)])
+    out = pa_decode_sparse(
+        calls.padded_query(inputs), packed_blocks(inputs, put(inputs.packed)), put(indices),
+        put(made.indptr), put(sink), inputs.softmax_scale)
+    return calls.of_attention(inputs, made, out, sink=sink)
+
+
+def _decode_both(inputs: Inputs, _: str) -> list[Finding]:
+    """One softmax over the lists into two caches, on gfx950 alone."""
+    from aiter.ops.triton.attention.pa_decode_sparse import pa_decode_sparse  # noqa: PLC0415
+
+    both, sink = both_of(inputs), calls.sink_of(inputs)
+    out = pa_decode_sparse(
+        calls.padded_query(inputs), packed_blocks(inputs, put(inputs.packed)),
+        put(with_one(both.window.indices)), put(both.window.indptr), put(sink),
+        inputs.softmax_scale, extra_cache=packed_blocks(both.other, put(both.other.packed)),
+        extra_indices=put(with_one(both.compressed.indices)),
+        extra_indptr=put(both.compressed.indptr))
+    return attention.check_attention(inputs, both.lists(), back(out), sink=sink, keys=both.keys)
 
 
 def _prefill(inputs: Inputs, _: str) -> list[Finding]:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from .. import attention, cache, lists, logits, selection, writing
+from .. import attention, cache, lists, logits, rows, selection, storing, writing
 from ..case import KEY
 from ..findings import Finding
 from ..inputs import Inputs
 from ..lists import Lists
+from ..numbers import of_bf16
 from .device import back, bf16, blocks, bytes_of, put
 
 
@@ -45,6 +46,29 @@ def of_gather(inputs: Inputs, dtype: torch.dtype,
     fence = np.concatenate([codes[-1] != 0x5A, scales[-1] != 0x5A])
     return writing.check_gather(inputs, held, codes[:-1],
                                 np.ascontiguousarray(scales[:-1]).view(np.float32)[:, 0], fence)
+
+
+def of_store(inputs: Inputs, call: Callable[[torch.Tensor, torch.Tensor, torch.Tensor], object],
+             *, padding: bool = True, floor: float = rows.FLOOR) -> list[Finding]:
+    """call(tokens, bytes, slots): a writer of packed rows; padding, floor: as for of_writer."""
+
+    def store(_: Inputs, slot_mapping: np.ndarray, held: np.ndarray) -> None:
+        slots = slot_mapping if padding else slot_mapping[slot_mapping >= 0]
+        cached = put(held)
+        call(bf16(storing.tokens_of(inputs, slots)), cached, put(slots))
+        held[:] = back(cached)
+
+    return storing.check_store(inputs, store, floor=floor)
+
+
+def all_slots(inputs: Inputs) -> np.ndarray:
+    """(keys,) int64: the slots of all requests' keys."""
+    return np.concatenate([inputs.slots(request) for request in range(len(inputs.lengths))])
+
+
+def of_fetch(inputs: Inputs, bits: np.ndarray, fence: np.ndarray) -> list[Finding]:
+    """bits: (keys, width) uint16 of bf16, all keys of all requests."""
+    return storing.check_fetch(inputs, all_slots(inputs), of_bf16(bits), fence)
 
 
 def of_logits(inputs: Inputs, held: np.ndarray, found: np.ndarray, after: str) -> list[Finding]:
@@ -82,8 +106,8 @@ def padded_query(inputs: Inputs) -> torch.Tensor:
 
 
 def of_attention(inputs: Inputs, made: Lists, out: torch.Tensor, **how: object) -> list[Finding]:
-    """out: (rows + pad, heads, latent at least)."""
-    found = back(out)[:, :, :inputs.case.width[0]]
+    """out: (rows + pad, heads, value width at least)."""
+    found = back(out)[:, :, :inputs.case.value_width]
     return attention.check_attention(inputs, made, found, **how)  # type: ignore[arg-type]
 
 

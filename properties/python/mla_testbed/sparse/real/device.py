@@ -14,6 +14,7 @@ from ... import world
 from ...aiter import Stage, target_driver
 from ...triton import state
 from ..inputs import Inputs
+from ..rows import Layout
 
 _DEVICE = "cuda"
 FP8 = {"fnuz": torch.float8_e4m3fnuz, "ocp": torch.float8_e4m3fn}
@@ -90,3 +91,11 @@ def bytes_of(cache: torch.Tensor, count: int) -> np.ndarray:
     storage: Any = cache.untyped_storage()
     flat = torch.empty(0, dtype=torch.uint8, device=cache.device).set_(storage)
     return back(flat)[:count]
+
+
+def packed_blocks(inputs: Inputs, flat: torch.Tensor) -> torch.Tensor:
+    """(blocks, block, bytes of a token) over the bytes of a packed cache on the device, with what
+    lies between blocks in the stride. It is a view."""
+    at = Layout(inputs.case)
+    count = at.row + (at.tiles + 1 if at.apart else 0)
+    return flat.as_strided((inputs.blocks, inputs.case.block, count), (at.block_bytes, count, 1))

@@ -12,7 +12,7 @@ from ...errors import UsageError
 from ..case import Case
 from ..draw import drawn
 from ..inputs import inputs_of
-from .kernel import NOT_RUN, REFUSED, RIGHT, WRONG, Kernel, NotTakenError
+from .kernel import NOT_RUN, REFUSED, RIGHT, WRONG, Kernel, NotTakenError, need
 
 PROJECTS = ("vllm", "sglang", "aiter")
 #: How often a case is drawn anew that the kernel does not take.
@@ -63,7 +63,7 @@ def judged(project: str, kernel: Kernel, arch: str, case: Case) -> Judged:
 
     verdict, property_id, what, begin = RIGHT, "", "", time.monotonic()
     try:
-        kernel.taken(case)
+        _taken(kernel, case)
         found = kernel.judge(inputs_of(case), arch)
         if found:
             verdict, property_id, what = WRONG, found[0].property, found[0].what
@@ -91,7 +91,18 @@ def run(project: str, tree: pathlib.Path, arch: str, seed: int, cases: int,
         if wanted and kernel.name not in wanted:
             continue
         for number in _numbers(kernel, arch, seed, cases):
-            yield judged(project, kernel, arch, drawn(seed, number, arch, **kernel.fixed))
+            yield judged(project, kernel, arch, _drawn(kernel, arch, seed, number))
+
+
+def _drawn(kernel: Kernel, arch: str, seed: int, number: int) -> Case:
+    """Rows of the cache are bf16 where the kernel does not say otherwise."""
+    return drawn(seed, number, arch, **{"cache": "bf16", **kernel.fixed})
+
+
+def _taken(kernel: Kernel, case: Case) -> None:
+    cache = kernel.fixed.get("cache", "bf16")
+    need(case.cache == cache, f"rows of the cache that is attended are '{cache}'")
+    kernel.taken(case)
 
 
 def _numbers(kernel: Kernel, arch: str, seed: int, cases: int) -> list[int]:
@@ -101,7 +112,7 @@ def _numbers(kernel: Kernel, arch: str, seed: int, cases: int) -> list[int]:
         if len(made) == cases:
             break
         try:
-            kernel.taken(drawn(seed, number, arch, **kernel.fixed))
+            _taken(kernel, _drawn(kernel, arch, seed, number))
         except NotTakenError:
             continue
         made.append(number)

@@ -16,7 +16,7 @@ from ..findings import Finding
 from ..inputs import Inputs
 from ..lists import Lists
 from ..logits import FENCE
-from . import calls, vllm_v4
+from . import calls, vllm_compress, vllm_rows, vllm_v4, vllm_windows
 from .device import FP8, back, bf16, blocks, put
 from .kernel import Kernel, need
 from .sources import functions
@@ -34,7 +34,13 @@ _OF_OPS = (
     "_as_int32_contiguous_1d", "_sparse_kv_row_offset", "_sparse_attn_prefill_ragged_kernel",
     "_rocm_sparse_attn_prefill_ragged_triton", "_sparse_attn_decode_ragged_bf16_partial_kernel",
     "_sparse_attn_decode_reduce_kernel", "_rocm_sparse_attn_decode_ragged_bf16_triton",
-    "_SPARSE_DECODE_BF16_BLOCK_K", "_SPARSE_DECODE_BF16_BLOCK_H",
+    "_SPARSE_DECODE_BF16_BLOCK_K", "_SPARSE_DECODE_BF16_BLOCK_H", "_validate_dsv4_sparse_dims",
+    "_DSV4_SPARSE_NOPE_DIM", "_DSV4_SPARSE_ROPE_DIM", "_decode_partial_iters",
+    "_decode_num_splits", "_decode_gfx950_num_splits", "_decode_e8m0_scales_triton",
+    "_load_fp8_ds_mla_gfx950_nope_exact_chunk", "_load_fp8_ds_mla_gfx950_tail128",
+    "_sparse_attn_decode_gfx950_partial_loaded_tile", "_sparse_attn_decode_gfx950_partial_kernel",
+    "_sparse_attn_decode_partial_kernel", "_sparse_attn_decode_ragged_kernel",
+    "_rocm_sparse_attn_decode_ragged_triton", "_mxfp8_scale_bits", "_mxfp8_quantize_rows",
 )
 _OF_BACKEND = (
     "_convert_req_index_to_global_index_kernel", "triton_convert_req_index_to_global_index",
@@ -46,7 +52,7 @@ _OF_BACKEND = (
 @functools.cache
 def _ops(tree: pathlib.Path, arch: str) -> types.ModuleType:
     fp8 = FP8["fnuz" if arch == "gfx942" else "ocp"]
-    platform = types.SimpleNamespace(fp8_dtype=lambda: fp8)
+    platform = types.SimpleNamespace(fp8_dtype=lambda: fp8, is_fp8_fnuz=lambda: arch == "gfx942")
     return functions(tree, _OPS, _OF_OPS, {
         "FP8_DTYPE": fp8, "_ON_GFX950": arch == "gfx950", "_ON_GFX942": arch == "gfx942",
         "current_platform": platform, "current_workspace_manager": _Workspace})
@@ -73,6 +79,9 @@ def kernels(tree: pathlib.Path) -> tuple[Kernel, ...]:
     ops = functools.partial(_ops, tree)
     return (
         *vllm_v4.kernels(tree, ops),
+        *vllm_rows.kernels(tree, ops),
+        *vllm_compress.kernels(tree),
+        *vllm_windows.kernels(tree, ops),
         Kernel("indexer_k_quant_and_cache_triton", "write",
                lambda inputs, arch: _write(ops(arch), inputs), taken=_layout),
         Kernel("cp_gather_indexer_k_quant_cache_triton", "gather",
