@@ -201,7 +201,8 @@ Result<DecodeResult> TreeBackend::run(const DecodeLaunch& launch,
   const Admission admission = admit(
       {.metadata = md, .cache = cache, .kernel_rows = rows->kernel_rows(), .fold = rows->fold()});
   if (!md.plan && !admission.faults.empty())
-    return Error{ErrorCode::fault, admission.faults.front().what};
+    return Error{ErrorCode::refused, "nothing can be left out of a launch without a plan: " +
+                                         admission.faults.front().what};
   DecodeResult result;
   result.kernel_heads = rows->row_heads();
   result.faults = admission.faults;

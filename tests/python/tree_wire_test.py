@@ -7,6 +7,8 @@ import pytest
 
 pytest.importorskip("torch", reason="the process of a tree needs torch, which is not installed")
 
+import torch  # noqa: E402
+from mla_testbed import world  # noqa: E402
 from mla_testbed.aiter.tree import __main__ as process  # noqa: E402
 from mla_testbed.aiter.tree import planner, stages, wire  # noqa: E402
 
@@ -95,3 +97,29 @@ def test_the_sum_of_a_tree_is_over_what_a_step_depends_on(tmp_path, file, counts
 def test_a_verdict_names_the_first_of_several_faults_and_counts_the_others():
     assert process._first("lds-race: one\nlds-race: two\nthree") == "lds-race: one (2 more)"
     assert process._first("alone") == "alone"
+
+
+def test_the_lse_of_a_single_split_is_that_of_two_and_its_output_stays():
+    with world.entered(world.machine("gfx942")):
+        out = torch.full((2, 16, 512), 3, dtype=torch.bfloat16, device="cuda")
+        stage = stages.Stage1()
+        stage._names = stages._STAGES["mla_decode_stage1_asm_fwd"]
+        stage.arguments = {
+            "Q": torch.zeros((2, 16, 576), device="cuda"), "output": out, "lse": None,
+            "splitData": out.view(2, 1, 16, 512), "splitLse": torch.zeros((2, 1, 16, 1)),
+            "qo_indptr": torch.tensor([0, 1, 2], dtype=torch.int32, device="cuda")}
+
+        def again(**named):
+            assert named["splitData"].shape == (2, 2, 16, 512)
+            assert named["num_kv_splits_indptr"].cpu().tolist() == [0, 2, 4]
+            named["output"].fill_(9)
+            named["splitLse"][0, 0] = 1.0  # row 0 has keys for one split only
+            named["splitLse"][1] = 2.0
+
+        stage._called = again
+        stage.found = stages.Stages(np.zeros((0, 16, 512), np.float32), np.zeros((0, 16)),
+                                    np.zeros((2, 16, 512), np.uint16), np.zeros((2, 16)))
+        assert not stage.has_partial_results
+        stages.read_single_split(stage)
+        assert (out == 3).all()
+    np.testing.assert_allclose(stage.found.lse, [[1.0] * 16, [2.0 + np.log(2)] * 16], rtol=1e-6)

@@ -131,6 +131,8 @@ Outcome decode_abi_contract(Subject& subject) {
   if (const Support support = subject.backend().supports(md.shape); !support.ok)
     return skipped("the backend declines: " + support.reason);
   const auto& result = subject.result();
+  if (!result && result.error().code == ErrorCode::unsupported)
+    return skipped("the backend declines: " + result.error().message);
   if (!result) return failed("a complete launch is not taken: " + result.error().message);
   const std::int64_t pairs = subject.batch()->rows().count() * subject.spec().heads;
   if (const auto why = check_result(*result, pairs, subject.shape()->widths.value()))

@@ -202,7 +202,7 @@ TEST_CASE("aiter tree: rows without a key have output 0 and LSE -inf, whatever A
   CHECK(result->lse[16] == -std::numeric_limits<float>::infinity());
 }
 
-TEST_CASE("aiter tree: without a plan a page outside of the cache is an error before the launch",
+TEST_CASE("aiter tree: without a plan a page outside of the cache is refused before the launch",
           "[aiter_tree]") {
   const Right right;
   const auto& [tree, backend] = right;
@@ -211,7 +211,7 @@ TEST_CASE("aiter tree: without a plan a page outside of the cache is an error be
   prop::StepLists lists(md);
   lists.kv_indices[0] = -1;
   const DecodeMetadata broken = lists.with(md, std::nullopt);
-  CHECK(backend->run({broken, *subject.tensors()}, {}).error().code == ErrorCode::fault);
+  CHECK(backend->run({broken, *subject.tensors()}, {}).error().code == ErrorCode::refused);
 }
 
 TEST_CASE("aiter tree: a shape of another architecture is not supported", "[aiter_tree]") {

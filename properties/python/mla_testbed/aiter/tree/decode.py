@@ -36,8 +36,10 @@ def decode(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Messag
         "page_size": asked["page_size"], "sm_scale": asked["softmax_scale"],
         "q_scale": _scale(asked["q_scale"], q), "kv_scale": _scale(asked["kv_scale"], cache),
         "return_lse": asked["return_lse"], "causal": asked["causal"], **on}
-    if asked["num_kv_splits"] > 0:
-        arguments["num_kv_splits"] = asked["num_kv_splits"]
+    splits = asked["num_kv_splits"]
+    if splits > 0:  # without the list AITER takes fewer where there are few keys
+        arguments["num_kv_splits"] = splits
+        arguments["num_kv_splits_indptr"] = stages.splits_of(len(arrays["kv_indptr"]), splits)
     arguments = known(mla_decode_fwd, arguments, {"return_lse": False, "causal": True,
                                                   "page_size": 1})
     with run_as(asked["run"]), stages.Stage1() as stage:
@@ -51,15 +53,17 @@ def decode(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Messag
         planned = stage.arguments.get("work_info_set") is not None
         if planned:
             stages.read_whole_rows(stage, plan)
+        elif not stage.has_partial_results:
+            stages.read_single_split(stage)
     bits = out.view(torch.int16).cpu().numpy().view(np.uint16)
-    found = {"out": bits, "lse": _lse(asked, stage.found, plan if planned else None, returned)}
+    found = {"out": bits, "lse": _lse(asked, stage, plan if planned else None, returned)}
     if asked["record_stages"]:
         found.update(partial_out=stage.found.partial_out, partial_lse=stage.found.partial_lse,
                      stage1_out=stage.found.out, stage1_lse=stage.found.lse)
     return Message({}, found)
 
 
-def _lse(asked: dict[str, Any], found: stages.Stages, plan: dict[str, Array] | None,
+def _lse(asked: dict[str, Any], stage: stages.Stage1, plan: dict[str, Array] | None,
          returned: Any) -> Array:
     """What AITER returns where it was asked, else what stage 1 computed."""
     rows, heads = asked["rows"], asked["heads"]
@@ -68,9 +72,11 @@ def _lse(asked: dict[str, Any], found: stages.Stages, plan: dict[str, Array] | N
             return np.full((rows, heads), np.nan, np.float32)
         answer: Array = returned.float().cpu().numpy().reshape(rows, heads)
         return answer
-    if plan is None:
-        return stages.lse_of_splits(found, rows)
-    return stages.unfolded(stages.merged_lse(found, plan), rows, heads, asked["max_seqlen_qo"])
+    found = stage.found
+    assert found is not None
+    if plan is not None:
+        return stages.unfolded(stages.merged_lse(found, plan), rows, heads, asked["max_seqlen_qo"])
+    return stages.lse_of_splits(found, rows) if stage.has_partial_results else found.lse
 
 
 def _typed(array: Array, dtype: torch.dtype) -> torch.Tensor:

@@ -1,9 +1,10 @@
 """What stage 1 of a decode computes: partial results, the rows that it writes itself, and an LSE
 for each row.
 
-AITER's kernels write no LSE of rows that one work writes whole. Stage 1 is called again with such
-works as partial ones, with the arguments that AITER's Python gave it. So the LSE is what the kernel
-computes, not what AITER returns. Merged rows have that of their pieces, in float64.
+AITER's kernels write no LSE of rows that one work or one split writes whole. Stage 1 is called
+again with such works as partial ones, or in two splits, with the arguments that AITER's Python gave
+it. So the LSE is what the kernel computes, not what AITER returns. Merged rows have that of their
+pieces, in float64.
 """
 
 from __future__ import annotations
@@ -90,6 +91,11 @@ class Stage1:
         """One by its name here."""
         return self.arguments[self._names[name]]
 
+    @property
+    def has_partial_results(self) -> bool:
+        """Or AITER gives the output in their place, as where one split writes it."""
+        return bool(self.argument("data").dtype == torch.float32)
+
     def again(self, **changed: Any) -> None:
         """Calls stage 1 with other arguments, by their names here or there."""
         named = {self._names.get(name, name): value for name, value in changed.items()}
@@ -99,9 +105,8 @@ class Stage1:
         heads = self.argument("q").shape[1]
         lse = self.argument("lse").cpu().numpy().reshape(-1, heads)
         data = self.argument("data")
-        # Without partial results AITER gives the output in their place.
         partial = (data.cpu().numpy().reshape(-1, heads, _VALUE)
-                   if data.dtype == torch.float32 else _poison(len(lse), heads, _VALUE))
+                   if self.has_partial_results else _poison(len(lse), heads, _VALUE))
         out = self.argument("output").view(torch.int16).cpu().numpy().view(np.uint16)
         rows = out.reshape(-1, heads, _VALUE)
         return Stages(partial, lse, rows, _poison(len(rows), heads))
@@ -138,6 +143,25 @@ def read_whole_rows(stage: Stage1, lists: dict[str, Array]) -> None:
         found.lse[first:last] = rows[base:base + last - first]
 
 
+def read_single_split(stage: Stage1) -> None:
+    """Adds the LSE of rows that one split writes: stage 1 once more, in two."""
+    found, shape = stage.found, stage.argument("lse").shape
+    assert found is not None
+    rows, heads = shape[0], shape[2]
+    seen = torch.empty((rows, 2, *shape[2:]), dtype=torch.float32, device="cuda")
+    seen.view(torch.int32).fill_(_POISON)
+    stage.again(
+        data=torch.empty((rows, 2, heads, _VALUE), dtype=torch.float32, device="cuda"), lse=seen,
+        num_kv_splits_indptr=splits_of(len(stage.arguments["qo_indptr"]), 2),
+        output=stage.argument("output").clone(), final=None)
+    found.lse = merged_pieces(seen.cpu().numpy().reshape(rows, 2, heads))
+
+
+def splits_of(entries: int, splits: int) -> torch.Tensor:
+    """num_kv_splits_indptr of so many entries: every request in as many splits."""
+    return on_device(np.arange(entries, dtype=np.int32) * np.int32(splits))
+
+
 def merged_lse(found: Stages, lists: dict[str, Array]) -> Array:
     """[kernel rows, kernel heads] of a decode with a plan; poison where no work wrote."""
     out = found.lse.copy()
@@ -155,8 +179,12 @@ def merged_lse(found: Stages, lists: dict[str, Array]) -> Array:
 
 def lse_of_splits(found: Stages, rows: int) -> Array:
     """[rows, kernel heads] of a decode without a plan, over the splits that were written."""
-    heads = found.partial_lse.shape[1]
-    pieces = found.partial_lse.reshape(rows, -1, heads)
+    return merged_pieces(found.partial_lse.reshape(rows, -1, found.partial_lse.shape[1]))
+
+
+def merged_pieces(pieces: Array) -> Array:
+    """[rows, heads] of [rows, pieces, heads], over the pieces that were written."""
+    rows, _, heads = pieces.shape
     out = _poison(rows, heads)
     for row in range(rows):
         written = pieces[row][~np.isnan(pieces[row]).all(axis=1)]
