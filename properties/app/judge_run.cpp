@@ -102,7 +102,7 @@ RunSummary judge_run(const std::vector<NamedBackend>& backends, const prop::RunO
     run.workers = b.workers;
     run.arch = b.arch;
     run.production = b.production;
-    run.ledger = prop::concerning(ledger, b.name);
+    run.ledger = prop::concerning(ledger, b.name, b.backend->planner() != nullptr);
     watch(run);
     summary.backends.push_back({.backend = b.name,
                                 .facts = b.facts,

@@ -19,9 +19,9 @@ using prop::Condition;
 
 constexpr const char* kLedgerFormat = "mla-testbed ledger 2";
 constexpr const char* kFirstFormat = "mla-testbed ledger 1";
-constexpr std::string_view kKeys[] = {"id",        "link",       "mechanism", "kernels", "status",
-                                      "backend",   "properties", "where",     "damage",  "claims",
-                                      "witnesses", "kind",       "timing"};
+constexpr std::string_view kKeys[] = {"id",        "link",       "mechanism", "kernels",   "status",
+                                      "backend",   "properties", "where",     "damage",    "claims",
+                                      "witnesses", "kind",       "timing",    "own_plans", "says"};
 
 template <class List>
 bool holds(const List& list, std::string_view word) {
@@ -197,6 +197,8 @@ std::string read_entry(const json& object, prop::LedgerEntry& entry) {
     entry.claims.push_back(property_of(fields, "claims", id));
   read_where(object, fields, entry);
   entry.timing = fields.truth_or("timing", false);
+  entry.own_plans = fields.truth_or("own_plans", false);
+  if (fields.has("says")) entry.says = fields.text("says");
   read_damage(fields, entry);
   read_kind(fields, entry);
   read_witnesses(object, fields, entry);

@@ -82,7 +82,10 @@ std::vector<std::size_t> covering(const Ledger& ledger, const DecodeLaunch& laun
 }
 
 std::vector<std::size_t> explain(const Ledger& ledger, const Property& property, StepKind kind,
-                                 std::span<const SeenLaunch> launches, DamageSet seen) {
+                                 std::span<const SeenLaunch> launches, const Outcome& failure) {
+  const auto is_about = [&failure](const LedgerEntry& entry) {
+    return failure.message.find(entry.says) != std::string::npos;
+  };
   std::vector<std::size_t> out;
   bool all_right = true;
   for (const SeenLaunch& launch : launches) {
@@ -90,17 +93,19 @@ std::vector<std::size_t> explain(const Ledger& ledger, const Property& property,
     all_right = false;
     DamageSet listed;
     for (const std::size_t e : launch.entries) {
-      if (!covers(ledger[e], property) || !ledger[e].damage.meets(launch.damage)) continue;
+      if (!covers(ledger[e], property) || !ledger[e].damage.meets(launch.damage) ||
+          !is_about(ledger[e]))
+        continue;
       listed.add(ledger[e].damage);
       add_once(out, e);
     }
     if (!launch.damage.within(listed)) return {};
   }
   if (!all_right) return out;
-  if (seen.none()) seen = Damage::claim;
+  const DamageSet seen = failure.damage.none() ? DamageSet(Damage::claim) : failure.damage;
   for (std::size_t e = 0; e < ledger.size(); ++e) {
     const LedgerEntry& entry = ledger[e];
-    if (!covers_claim(entry, property, kind, seen)) continue;
+    if (!covers_claim(entry, property, kind, seen) || !is_about(entry)) continue;
     const bool here = std::any_of(launches.begin(), launches.end(), [e](const SeenLaunch& l) {
       return std::find(l.entries.begin(), l.entries.end(), e) != l.entries.end();
     });

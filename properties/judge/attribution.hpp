@@ -47,11 +47,11 @@ class Watch final : public ForwardingBackend {
 std::vector<std::size_t> covering(const Ledger& ledger, const DecodeLaunch& launch,
                                   const ExecutionOptions& options);
 
-// The entries that explain a failure of `property`, for a step of that kind that made these
+// The entries that explain this failure of `property`, for a step of that kind that made these
 // launches; none if a launch is wrong in a way that no entry covers. Launches are those of a
 // decode: what covers a failure of another kind is the damage that the property saw, or the claim.
 std::vector<std::size_t> explain(const Ledger& ledger, const Property& property, StepKind kind,
-                                 std::span<const SeenLaunch> launches, DamageSet seen);
+                                 std::span<const SeenLaunch> launches, const Outcome& failure);
 
 // For a failure that they do not explain: how these launches are wrong, and which entries cover
 // them, a line each.

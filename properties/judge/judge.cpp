@@ -72,7 +72,7 @@ std::vector<std::size_t> explain_failure(const Ledger& ledger, const Property& p
                         {},
                         {}});
   const StepKind kind = subject.spec().kind();
-  std::vector<std::size_t> known = explain(ledger, property, kind, launches, outcome.damage);
+  std::vector<std::size_t> known = explain(ledger, property, kind, launches, outcome);
   if (!known.empty()) {
     outcome.verdict = Verdict::known_fail;
     return known;

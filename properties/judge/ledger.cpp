@@ -29,10 +29,11 @@ bool covers_claim(const LedgerEntry& entry, const Property& property, StepKind k
           std::find(claims.begin(), claims.end(), &property) != claims.end());
 }
 
-Ledger concerning(const Ledger& ledger, std::string_view backend) {
+Ledger concerning(const Ledger& ledger, std::string_view backend, bool own_plans) {
   Ledger out;
-  std::copy_if(ledger.begin(), ledger.end(), std::back_inserter(out),
-               [&](const LedgerEntry& e) { return e.backend.empty() || e.backend == backend; });
+  std::copy_if(ledger.begin(), ledger.end(), std::back_inserter(out), [&](const LedgerEntry& e) {
+    return (e.backend.empty() || e.backend == backend) && (own_plans || !e.own_plans);
+  });
   return out;
 }
 

@@ -43,6 +43,8 @@ struct LedgerEntry {
   // Only launches under a drawn timing or under the checks (ExecutionOptions), which other entries
   // cover as they cover the default timing.
   bool timing = false;
+  bool own_plans = false;  // only of a backend that plans itself (Backend::planner)
+  std::string says;        // only failures whose sentence holds this; empty: any
   DamageSet damage;
   // That fail though each launch is within its bounds, as where a bit must not change.
   std::vector<const Property*> claims;
@@ -59,8 +61,8 @@ bool covers(const LedgerEntry& entry, const Property& property);
 bool covers_claim(const LedgerEntry& entry, const Property& property, StepKind kind,
                   DamageSet damage);
 
-// The entries for a backend.
-Ledger concerning(const Ledger& ledger, std::string_view backend);
+// The entries for a backend that is named so, and plans itself or not.
+Ledger concerning(const Ledger& ledger, std::string_view backend, bool own_plans);
 
 // Of the canary: its failures are known, and its witness must fail.
 LedgerEntry canary_entry();

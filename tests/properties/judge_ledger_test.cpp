@@ -331,6 +331,31 @@ TEST_CASE("ledger: a finding about timing covers launches under a timing, and no
   CHECK(run(kTimed, {entry}, 0, {case_of(kSmall)}, broken).exit_code() == ExitCode::held);
 }
 
+TEST_CASE("ledger: a finding that says something explains failures that say it, and no other",
+          "[judge][ledger]") {
+  const Broken broken(16, 0.5F);
+  for (LedgerEntry entry :
+       {finding(Damage::value, nullptr, ""), anywhere(Damage::claim, nullptr, "")}) {
+    const Property& property = entry.where.empty() ? kManyHeads : kRight;
+    const Case c = case_of(entry.where.empty() ? kWide : kSmall);
+    entry.says = entry.where.empty() ? "there are 128" : "LSE 0 is";
+    CHECK(run(property, {entry}, 0, {c}, broken).exit_code() == ExitCode::held);
+    entry.says = "something else";
+    CHECK(run(property, {entry}, 0, {c}, broken).exit_code() == ExitCode::failed);
+  }
+}
+
+TEST_CASE("ledger: a finding about a backend's own plans concerns no backend without", "[ledger]") {
+  LedgerEntry entry = anywhere(Damage::claim, nullptr, "");
+  entry.own_plans = true;
+  CHECK(concerning({entry}, "aiter", true).size() == 1);
+  CHECK(concerning({entry}, "aiter", false).empty());
+  entry.own_plans = false;
+  CHECK(concerning({entry}, "aiter", false).size() == 1);
+  entry.backend = "hip";
+  CHECK(concerning({entry}, "aiter", true).empty());
+}
+
 TEST_CASE("ledger: a finding about launches hides no failure without one", "[judge][ledger]") {
   DamageSet every;
   for (const Damage damage :

@@ -164,7 +164,6 @@ class Options:
             if (getattr(self, field) or 0) < 0:
                 raise UsageError(f"{field} is {getattr(self, field)}; expected 0 or more")
 
-
     def timed(self, schedule: str, arrival: str) -> Options:
         """The same with a timing in the words of --schedule and --arrival; "" leaves it.
 

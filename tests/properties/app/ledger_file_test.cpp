@@ -85,7 +85,7 @@ TEST_CASE("ledger file: a mistake is named with its entry", "[cli][ledger]") {
   CHECK(rest_error(R"("colour": 1)") ==
         start +
             "'colour' is unknown; there are id, link, mechanism, kernels, status, backend, "
-            "properties, where, damage, claims, witnesses, kind, timing");
+            "properties, where, damage, claims, witnesses, kind, timing, own_plans, says");
   CHECK(rest_error(R"("backend": "hpi")") ==
         start + "'backend' is 'hpi', which is none; did you mean 'hip'?");
   CHECK_THAT(

@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs/reference/environment.md"
 # Those of AITER, its engines and the system, which have their own pages.
 FOREIGN = {"AITER_ENABLE_EXPERIMENTAL", "AITER_JIT_DIR", "AITER_VERSION", "CU_NUM", "GPU_ARCHS",
-           "SGLANG_DISABLE_AITER_GREEDY_SAMPLE", "SGLANG_USE_AITER", "TRITON_DEFAULT_FP_FUSION",
+           "SGLANG_DISABLE_AITER_GREEDY_SAMPLE", "SGLANG_DSA_FUSE_TOPK", "SGLANG_USE_AITER", "TRITON_DEFAULT_FP_FUSION",
            "OMP_NUM_THREADS", "PYTHONPATH", "TERM", "PATH", "VLLM_ROCM_USE_AITER_LINEAR",
            "VLLM_ROCM_USE_AITER_RMSNORM"}
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextvars
+
 import mla_testbed.triton
 import pytest
 import torch
 import triton
 import triton.language as tl
 from mla_testbed import gfx
+from mla_testbed.triton import state
 
 
 @triton.jit
@@ -93,15 +96,23 @@ def test_late_memory_shows_waits_that_were_taken_out_of_a_reduction(arch):
         assert late.faults or not torch.allclose(out, x.sum(0), atol=1e-4)
 
 
-def test_a_launch_with_late_memory_gives_the_numbers_of_one_without(arch, monkeypatch):
+def test_a_launch_with_late_memory_gives_the_numbers_of_one_without_and_takes_no_checks(arch):
     x, out = torch.randn(64, 64), torch.empty(64)
+    timing = {"slice": 64, "order": "random", "seed": 7, "arrival": "random", "arrival_number": 3}
+    with mla_testbed.triton.options(**timing):
+        row_sums[(1,)](x, out, ROWS=64, COLUMNS=64)
+        assert torch.allclose(out, x.sum(0), atol=1e-4)
+        with (pytest.raises(mla_testbed.MlaError, match="memory that answers late and checks"),
+              mla_testbed.triton.options(checks="all")):
+            row_sums[(1,)](x, out, ROWS=64, COLUMNS=64)
+
+
+def test_a_timing_in_the_environment_is_that_of_launches_without_options(monkeypatch):
     monkeypatch.setenv("MLA_TESTBED_SCHEDULE", "slice=64,order=shuffled.7")
     monkeypatch.setenv("MLA_TESTBED_ARRIVAL", "random.3")
-    row_sums[(1,)](x, out, ROWS=64, COLUMNS=64)
-    assert torch.allclose(out, x.sum(0), atol=1e-4)
-    with (pytest.raises(mla_testbed.MlaError, match="early"),
-          mla_testbed.triton.options(checks="all")):
-        row_sums[(1,)](x, out, ROWS=64, COLUMNS=64)
+    found = contextvars.Context().run(state.current_options)
+    assert found == gfx.Options(slice=64, order="random", seed=7, arrival="random",
+                                arrival_number=3)
 
 
 @pytest.mark.parametrize(("schedule", "arrival", "fields"), [
