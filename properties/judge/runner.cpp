@@ -14,10 +14,13 @@
 namespace mla::prop {
 namespace {
 
-// Whether the witnesses of entry `index` still fail because of it.
+// Whether the witnesses of entry `index` still fail because of it. Those that the backend declines
+// say nothing where another one fails.
 void judge_witnesses(const RunOptions& options, MemoryBudget& memory, std::size_t index,
                      LedgerTally& tally) {
   const auto& asked = options.properties;
+  std::string declined;
+  bool confirmed = false;
   for (const auto& [c, property] : tally.entry.witnesses) {
     if (std::find(asked.begin(), asked.end(), property) == asked.end()) continue;
     if (options.stopped()) {
@@ -30,16 +33,27 @@ void judge_witnesses(const RunOptions& options, MemoryBudget& memory, std::size_
                                       options.ledger, options.stopped);
     const Outcome& outcome = judgement.outcomes.front();
     const auto& known = judgement.known.front();
-    if (std::find(known.begin(), known.end(), index) != known.end()) continue;
+    if (std::find(known.begin(), known.end(), index) != known.end()) {
+      confirmed = true;
+      continue;
+    }
+    std::string message =
+        say(format_case(c), " is listed as failing ", property->id, ": ", name(outcome.verdict));
+    if (!outcome.message.empty()) message += ", " + outcome.message;
+    for (const std::string& line : outcome.details)
+      if (line.starts_with("a launch is wrong")) message += "; " + line;
+    if (outcome.verdict == Verdict::skip) {
+      declined = std::move(message);
+      continue;
+    }
     tally.verdict =
         outcome.verdict == Verdict::pass ? Verdict::unexpected_pass : Verdict::inconclusive;
-    tally.message =
-        say(format_case(c), " is listed as failing ", property->id, ": ", name(outcome.verdict));
-    if (!outcome.message.empty()) tally.message += ", " + outcome.message;
-    for (const std::string& line : outcome.details)
-      if (line.starts_with("a launch is wrong")) tally.message += "; " + line;
+    tally.message = std::move(message);
     return;
   }
+  if (confirmed || declined.empty()) return;
+  tally.verdict = Verdict::inconclusive;
+  tally.message = std::move(declined);
 }
 
 }  // namespace

@@ -111,15 +111,21 @@ LedgerEntry anywhere(DamageSet damage, const Property* property, const std::stri
   return entry;
 }
 
-RunReport run(const Property& property, Ledger ledger, std::int64_t random_cases = 200,
-              std::vector<Case> cases = {}, const Backend& backend = cpu_backend()) {
+RunReport run(std::vector<const Property*> properties, Ledger ledger,
+              std::int64_t random_cases = 200, std::vector<Case> cases = {},
+              const Backend& backend = cpu_backend()) {
   RunOptions options;
-  options.properties = {&property};
+  options.properties = std::move(properties);
   options.cases = std::move(cases);
   options.random_cases = random_cases;
   options.backend = &backend;
   options.ledger = std::move(ledger);
   return run_properties(options);
+}
+
+RunReport run(const Property& property, Ledger ledger, std::int64_t random_cases = 200,
+              std::vector<Case> cases = {}, const Backend& backend = cpu_backend()) {
+  return run(std::vector{&property}, std::move(ledger), random_cases, std::move(cases), backend);
 }
 
 const std::string kWide = "mla1:1q1s3;heads=128";
@@ -177,6 +183,21 @@ TEST_CASE("ledger: a witness that passes is an unexpected pass", "[judge][ledger
   // The witness of a property that is not asked is left.
   const RunReport other = run(kHolds, {anywhere(Damage::claim, &kManyHeads, kWide)}, 1);
   CHECK(other.exit_code() == ExitCode::held);
+}
+
+TEST_CASE(
+    "ledger: a witness that is declined is left where another one of the entry fails, or passes",
+    "[judge][ledger]") {
+  LedgerEntry entry = anywhere(Damage::claim, &kSkips, kWide);
+  const auto verdict = [&entry](const Property& property) {
+    return run(std::vector{&property, &kSkips}, {entry}, 1).ledger[0].verdict;
+  };
+  entry.witnesses.push_back({case_of(kWide), &kManyHeads});
+  CHECK(verdict(kManyHeads) == Verdict::known_fail);
+  entry.witnesses.back().property = &kHolds;
+  CHECK(verdict(kHolds) == Verdict::unexpected_pass);
+  entry.witnesses.pop_back();
+  CHECK(verdict(kHolds) == Verdict::inconclusive);
 }
 
 TEST_CASE("ledger: a failure is known when its launches are wrong as listed", "[judge][ledger]") {

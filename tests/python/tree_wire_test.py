@@ -117,7 +117,7 @@ def test_the_lse_of_a_single_split_is_that_of_two_and_its_output_stays():
             named["splitLse"][1] = 2.0
 
         stage._called = again
-        stage.found = stages.Stages(np.zeros((0, 16, 512), np.float32), np.zeros((0, 16)),
+        stage.found = stages.Stages(np.zeros((2, 16, 512), np.float32), np.full((2, 16), np.nan),
                                     np.zeros((2, 16, 512), np.uint16), np.zeros((2, 16)))
         assert not stage.has_partial_results
         stages.read_single_split(stage)

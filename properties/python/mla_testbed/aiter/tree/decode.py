@@ -53,7 +53,7 @@ def decode(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Messag
         planned = stage.arguments.get("work_info_set") is not None
         if planned:
             stages.read_whole_rows(stage, plan)
-        elif not stage.has_partial_results:
+        elif stage.splits == 1:
             stages.read_single_split(stage)
     bits = out.view(torch.int16).cpu().numpy().view(np.uint16)
     found = {"out": bits, "lse": _lse(asked, stage, plan if planned else None, returned)}
@@ -76,7 +76,7 @@ def _lse(asked: dict[str, Any], stage: stages.Stage1, plan: dict[str, Array] | N
     assert found is not None
     if plan is not None:
         return stages.unfolded(stages.merged_lse(found, plan), rows, heads, asked["max_seqlen_qo"])
-    return stages.lse_of_splits(found, rows) if stage.has_partial_results else found.lse
+    return stages.lse_of_splits(found, rows) if stage.splits > 1 else found.lse
 
 
 def _typed(array: Array, dtype: torch.dtype) -> torch.Tensor:

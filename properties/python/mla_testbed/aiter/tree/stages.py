@@ -96,6 +96,11 @@ class Stage1:
         """Or AITER gives the output in their place, as where one split writes it."""
         return bool(self.argument("data").dtype == torch.float32)
 
+    @property
+    def splits(self) -> int:
+        """Of each request, in a decode without a plan."""
+        return int(self.argument("lse").shape[1])
+
     def again(self, **changed: Any) -> None:
         """Calls stage 1 with other arguments, by their names here or there."""
         named = {self._names.get(name, name): value for name, value in changed.items()}
@@ -144,9 +149,24 @@ def read_whole_rows(stage: Stage1, lists: dict[str, Array]) -> None:
 
 
 def read_single_split(stage: Stage1) -> None:
-    """Adds the LSE of rows that one split writes: stage 1 once more, in two."""
-    found, shape = stage.found, stage.argument("lse").shape
+    """Rows and LSE that the one split writes: as float32 that AITER's merge rounds, or as bf16 to
+    the output or in place of partial results. The second writes no LSE: stage 1 once more, in two.
+    """
+    found = stage.found
     assert found is not None
+    partial = torch.from_numpy(found.partial_out)
+    if np.isnan(found.partial_lse).all():
+        found.lse = _lse_of_two_splits(stage)
+        rounded = partial.view(torch.bfloat16).reshape(-1)[:found.out.size]
+    else:
+        found.lse, rounded = found.partial_lse.copy(), partial.bfloat16()
+    if stage.has_partial_results:  # rows without keys stay as they are
+        written = ~np.isnan(found.lse).all(axis=1)
+        found.out[written] = _bits(rounded).reshape(found.out.shape)[written]
+
+
+def _lse_of_two_splits(stage: Stage1) -> Array:
+    shape = stage.argument("lse").shape
     rows, heads = shape[0], shape[2]
     seen = torch.empty((rows, 2, *shape[2:]), dtype=torch.float32, device="cuda")
     seen.view(torch.int32).fill_(_POISON)
@@ -154,7 +174,12 @@ def read_single_split(stage: Stage1) -> None:
         data=torch.empty((rows, 2, heads, _VALUE), dtype=torch.float32, device="cuda"), lse=seen,
         num_kv_splits_indptr=splits_of(len(stage.arguments["qo_indptr"]), 2),
         output=stage.argument("output").clone(), final=None)
-    found.lse = merged_pieces(seen.cpu().numpy().reshape(rows, 2, heads))
+    return merged_pieces(seen.cpu().numpy().reshape(rows, 2, heads))
+
+
+def _bits(numbers: torch.Tensor) -> Array:
+    bits: Array = numbers.view(torch.int16).numpy().view(np.uint16)
+    return bits
 
 
 def splits_of(entries: int, splits: int) -> torch.Tensor:
