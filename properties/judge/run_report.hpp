@@ -36,7 +36,8 @@ struct LedgerTally {
   std::int64_t covered = 0;  // cases in which a property of the entry ran and met the condition
   std::int64_t failed = 0;   // of these, cases in which a property failed because of the finding
   // known_fail: every witness fails as listed; unexpected_pass: one holds; inconclusive: one did
-  // not run and none failed, or one fails in another way. Witnesses of properties that the run does not ask are left.
+  // not run and none failed, or one fails in another way. Witnesses of properties that the run does
+  // not ask are left.
   Verdict verdict = Verdict::known_fail;
   std::string message;  // what a witness did instead of failing
 };
