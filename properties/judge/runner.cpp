@@ -15,7 +15,7 @@ namespace mla::prop {
 namespace {
 
 // Whether the witnesses of entry `index` still fail because of it. Those that the backend declines
-// say nothing where another one fails.
+// say nothing where another one fails, and those of steps that it does not have say nothing.
 void judge_witnesses(const RunOptions& options, MemoryBudget& memory, std::size_t index,
                      LedgerTally& tally) {
   const auto& asked = options.properties;
@@ -37,6 +37,7 @@ void judge_witnesses(const RunOptions& options, MemoryBudget& memory, std::size_
       confirmed = true;
       continue;
     }
+    if (outcome.verdict == Verdict::not_applicable) continue;
     std::string message =
         say(format_case(c), " is listed as failing ", property->id, ": ", name(outcome.verdict));
     if (!outcome.message.empty()) message += ", " + outcome.message;
