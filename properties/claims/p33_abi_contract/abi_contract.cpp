@@ -6,6 +6,7 @@
 #include "core/engine/launch.hpp"
 #include "core/engine/run_decode.hpp"
 #include "core/engine/step_hooks.hpp"
+#include "core/engine/whole_cache.hpp"
 #include "core/say.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support/support.hpp"
@@ -131,7 +132,10 @@ Outcome decode_abi_contract(Subject& subject) {
   if (const Support support = subject.backend().supports(md.shape); !support.ok)
     return skipped("the backend declines: " + support.reason);
   const auto& result = subject.result();
-  if (!result && result.error().code == ErrorCode::unsupported)
+  // Only a cache larger than devices take as a whole may be declined as late as this.
+  const KvCache& cache = tensors->cache;
+  const std::int64_t bytes = (cache.first_slot + cache.slots) * cache.row_bytes();
+  if (!result && result.error().code == ErrorCode::unsupported && bytes > kWholeCacheBytes)
     return skipped("the backend declines: " + result.error().message);
   if (!result) return failed("a complete launch is not taken: " + result.error().message);
   const std::int64_t pairs = subject.batch()->rows().count() * subject.spec().heads;

@@ -1,13 +1,12 @@
 // The check `coherence` on HIP programs: fences and flags between blocks.
 #include "hand_over.hpp"
 
-#include <cstdio>
-#include <filesystem>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "hip_backend/hip_runtime/runtime.hpp"
+#include "own_process.hpp"
 #include "tests/catch.hpp"
 
 namespace hip = mla::hip_runtime;
@@ -79,15 +78,7 @@ TEST_CASE("a flag without a release", "[.]") {
 
 TEST_CASE("MLA_HIP_CHECKS looks at hand-overs only with the value coherence") {
   const auto said = [](const std::string& value) {
-    const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-    const std::string command =
-        "MLA_HIP_CHECKS=" + value + " '" + self + "' 'a flag without a release' 2>&1";
-    std::FILE* const pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    std::string text;
-    for (int c = 0; (c = std::fgetc(pipe)) != EOF;) text += static_cast<char>(c);
-    REQUIRE(pclose(pipe) == 0);
-    return text;
+    return hip_program::said_with("MLA_HIP_CHECKS=" + value, "a flag without a release");
   };
   const std::string sentence = "HIP on the emulator: missing-release: workgroup (1,0,0)";
   REQUIRE(said("coherence").find(sentence) != std::string::npos);

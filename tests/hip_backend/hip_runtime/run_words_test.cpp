@@ -2,11 +2,10 @@
 #include <hip/hip_testbed.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include "hip_backend/hip_runtime/runtime.hpp"
+#include "own_process.hpp"
 #include "program.hpp"
 #include "tests/catch.hpp"
 
@@ -23,16 +22,8 @@ std::string seen() {
   return who;
 }
 
-// What this test says of itself in a process of its own, with these variables.
 std::string said_with(const std::string& variables) {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-  const std::string command = variables + " '" + self + "' 'who is seen' 2>&1";
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::string text;
-  for (int c = 0; (c = std::fgetc(pipe)) != EOF;) text += static_cast<char>(c);
-  REQUIRE(pclose(pipe) == 0);
-  return text;
+  return hip_program::said_with(variables, "who is seen");
 }
 
 }  // namespace
