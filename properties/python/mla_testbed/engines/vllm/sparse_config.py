@@ -14,6 +14,9 @@ from .config import LAYER, Limits, layer, varied
 _DIMS = {"q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
          "qk_head_dim": 192, "v_head_dim": 128}
 
+#: Columns of a chunk of the logits; and one case in so many has another number of columns.
+_CHUNK, _EXACT = 256, 4
+
 
 def one_rank() -> None:
     """This process is all of the tensor parallel group: the backend's attention asks for its size.
@@ -31,6 +34,14 @@ def most_rows(steps: Sequence[SparseStep]) -> int:
     return max(graph, *(sum(step.query_lens) for step in steps))
 
 
+def longest(step: SparseStep, limits: Limits) -> int:
+    """max_model_len: the indexer's logits have as many columns. Mostly a multiple of a chunk of
+    AITER's kernel, as servers have it; one case in four has just what its keys need."""
+    if step.data_seed // 8 % _EXACT == _EXACT - 1:
+        return limits.keys
+    return -(-limits.keys // _CHUNK) * _CHUNK
+
+
 def sparse(config: Any, step: SparseStep, limits: Limits, method: str, rows: int) -> Any:
     """A copy for a step, whose model selects `step.topk` keys.
 
@@ -44,6 +55,7 @@ def sparse(config: Any, step: SparseStep, limits: Limits, method: str, rows: int
         model.index_topk = step.topk
         setattr(made.model_config, name, model)
     made.scheduler_config.max_num_batched_tokens = rows
+    made.model_config.max_model_len = longest(step, limits)
     own = layer()
     own.impl = SimpleNamespace(sinks=None, use_aiter_sparse_mla=False)
     made.compilation_config.static_forward_context = {LAYER: own}
