@@ -22,6 +22,8 @@ _MLA = "vllm.model_executor.layers.attention.mla_attention:MLAAttention.forward_
 _FA = "vllm.v1.attention.backends.rocm_aiter_fa:AiterFlashAttentionImpl.forward"
 _LOGITS = {"mla": "vllm.model_executor.models.deepseek_v2:DeepseekV2ForCausalLM.compute_logits",
            "llama": "vllm.model_executor.models.llama:LlamaForCausalLM.compute_logits"}
+_LOGITS["dsa"] = _LOGITS["mla"]
+_DSA = "vllm.models.deepseek_v32.amd.rocm:DeepseekV32MLAAttention._fused_attention"
 
 
 class Watch(Recorder):
@@ -35,7 +37,9 @@ class Watch(Recorder):
         at = functools.partial(replace, f"vLLM {version}", SUPPORTED)
         at(_RUNNER + "prepare_inputs", self._prepared)
         at(_LOGITS[model], self._with_logits)
-        at(_MLA if model == "mla" else _FA, self._mla if model == "mla" else self._fa)
+        name, around = {"mla": (_MLA, self._mla), "llama": (_FA, self._fa),
+                        "dsa": (_DSA, self._dsa)}[model]
+        at(name, around)
 
     def _prepared(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)
@@ -99,6 +103,31 @@ class Watch(Recorder):
             return result
 
         return forward_impl
+
+    def _dsa(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        """Keys as the cache has them; the selection as the indexer leaves it."""
+        @functools.wraps(before)
+        def fused(layer: Any, positions: Any, low: Any, latent: Any, rope: Any, key: Any,
+                  weights: Any, output: torch.Tensor) -> Any:
+            from vllm.forward_context import get_forward_context
+
+            result = before(layer, positions, low, latent, rope, key, weights, output)
+            context = get_forward_context()
+            if context.attn_metadata is None or layer.kv_cache.numel() == 0:
+                return result
+            slots, cache = context.slot_mapping[layer.layer_name], layer.kv_cache
+            kept = self.keep(_number_of(layer.layer_name))
+            selection = layer.topk_indices_buffer[:len(output)]
+
+            def keep() -> None:
+                rows = copied(cache).reshape(-1, cache.shape[-1])
+                kept({"key": rows[copied(slots).clamp(min=0)], "selection": selection,
+                      "attention": output})
+
+            self.launch([output], keep)
+            return result
+
+        return fused
 
     def _fa(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)
