@@ -19,6 +19,8 @@ from .step import SparseStep
 
 #: Heads of DeepSeek-V3.2's indexer.
 HEADS = 64
+#: Columns of logits that AITER's kernels compute at a time.
+CHUNK = 256
 #: Bytes between two blocks that a case can have.
 _MOST_GAP = 1 << 16
 
@@ -49,6 +51,7 @@ class Indexed:
         gathers: in their order; none for rows that read the cache itself.
         logits: of each row, those of its keys, as top-k was handed them.
         selection: (rows, k at least) int32, padding included, as top-k left it.
+        columns: of a row of logits: the engine's longest context.
     """
 
     inputs: Inputs
@@ -58,6 +61,7 @@ class Indexed:
     gathers: tuple[Gather, ...]
     logits: tuple[np.ndarray, ...]
     selection: np.ndarray
+    columns: int
 
 
 def inputs_of(step: SparseStep) -> Inputs:

@@ -94,7 +94,7 @@ class Indexer:
         assert slots.size == rows, f"{slots.size} slots for {rows} rows"
         return Indexed(inputs, expected, before, bytes_of(cached, before.size),
                        tuple(seen.gathers), _by_row(step, metadata, seen.selects),
-                       back(self._selected))
+                       back(self._selected), self._layer.max_model_len)
 
     def _of(self, step: SparseStep) -> Inputs:
         key = step.case, step.number

@@ -151,13 +151,14 @@ def install() -> None:
     """Once in a process, inside a stage, after AITER and vLLM are imported."""
     operations.install()
     for namespace, schema, body in _SERVED:
-        _define(namespace, schema, plain.counted(schema.partition("(")[0], body))
+        define(namespace, schema, plain.counted(schema.partition("(")[0], body))
     for schema in _NEVER_CALLED:
-        _define("_C", schema, None)
+        define("_C", schema, None)
     torch.ops._C.get_cuda_view_from_cpu_tensor = device_view
 
 
-def _define(namespace: str, schema: str, body: Callable[..., Any] | None) -> None:
+def define(namespace: str, schema: str, body: Callable[..., Any] | None) -> None:
+    """An operation of a compiled module that is not here; without a body it cannot be called."""
     name = schema.partition("(")[0]
     if hasattr(getattr(torch.ops, namespace), name):
         return

@@ -8,14 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..decode.result import SCALE
+from ..sparse.indexer import CHUNK
 from ..sparse.step import SparseStep
 from .config import LAYER, Limits, layer, varied
 
 _DIMS = {"q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
          "qk_head_dim": 192, "v_head_dim": 128}
 
-#: Columns of a chunk of the logits; and one case in so many has another number of columns.
-_CHUNK, _EXACT = 256, 4
+#: One case in so many has logits that end within a chunk.
+_EXACT = 4
 
 
 def one_rank() -> None:
@@ -39,7 +40,7 @@ def longest(step: SparseStep, limits: Limits) -> int:
     AITER's kernel, as servers have it; one case in four has just what its keys need."""
     if step.data_seed // 8 % _EXACT == _EXACT - 1:
         return limits.keys
-    return -(-limits.keys // _CHUNK) * _CHUNK
+    return -(-limits.keys // CHUNK) * CHUNK
 
 
 def sparse(config: Any, step: SparseStep, limits: Limits, method: str, rows: int) -> Any:

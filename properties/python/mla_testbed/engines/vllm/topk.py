@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from .. import plain
+from . import kernels
 
 #: In a selection: nobody wrote this place.
 UNWRITTEN = -7
@@ -45,8 +46,12 @@ def install() -> None:
     """Once in a process, after AITER and vLLM are imported."""
     import aiter.ops.topk as of_aiter
 
-    torch.ops._C.top_k_per_row_prefill = plain.counted("top_k_per_row_prefill", _prefill)
-    torch.ops._C.top_k_per_row_decode = plain.counted("top_k_per_row_decode", _decode)
+    for schema, body in (
+            ("top_k_per_row_prefill(Tensor logits, Tensor row_starts, Tensor row_ends, "
+             "Tensor! indices, int rows, int stride0, int stride1, int k) -> ()", _prefill),
+            ("top_k_per_row_decode(Tensor logits, int next_n, Tensor seq_lens, Tensor! indices, "
+             "int rows, int stride0, int stride1, int k) -> ()", _decode)):
+        kernels.define("_C", schema, plain.counted(schema.partition("(")[0], body))
     of_aiter.top_k_per_row_decode = plain.counted("aiter.top_k_per_row_decode", _decode)
     _flydsl()
 

@@ -120,9 +120,12 @@ class Watch(Recorder):
             selection = layer.topk_indices_buffer[:len(output)]
 
             def keep() -> None:
-                rows = copied(cache).reshape(-1, cache.shape[-1])
-                kept({"key": rows[copied(slots).clamp(min=0)], "selection": selection,
-                      "attention": output})
+                if not self.on:
+                    return
+                with _disable_current_modes():
+                    rows = copied(cache).reshape(-1, cache.shape[-1])
+                    key = rows[copied(slots).clamp(min=0)]
+                kept({"key": key, "selection": selection, "attention": output})
 
             self.launch([output], keep)
             return result
