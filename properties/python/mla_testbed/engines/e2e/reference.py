@@ -124,14 +124,15 @@ class Reference:
             out = self._attend(q, key.expand(-1, -1, heads, -1),
                                key[..., :LATENT].expand(-1, -1, heads, -1), (PLAIN + ROPE)**-0.5)
             out = torch.einsum("bqhl,hvl->bqhv", self._round(out), expand[:, PLAIN:])
-            both = (key, key)
+            both: tuple[torch.Tensor, ...] = (key, key)
         else:
             wide = self._linear(latent, of + "kv_b_proj").view(batch, rows, heads, 2 * PLAIN)
             k = torch.cat([wide[..., :PLAIN], turned.expand(-1, -1, heads, -1)], -1)
             v = wide[..., PLAIN:]
             if past is not None:
                 k, v = torch.cat([past[0], k], 1), torch.cat([past[1], v], 1)
-            both, seen = (k, v), None
+            seen = None
+            both = (k, v)
             if self._model.dsa:
                 index, keys = self._index(h, low, of, past)
                 kept["index"], seen, both = index[0], indexed.selected(index), (k, v, keys)

@@ -174,7 +174,8 @@ def _drafts(drafts: Drafts, steps: list[Step], result: Result) -> None:
                        "draft computes nearly what the target does")
 
 
-def _seen(scenario: Scenario, worst: dict[str, float], steps: list[Step], result: Result, whole: Any) -> None:
+def _seen(scenario: Scenario, worst: dict[str, float], steps: list[Step], result: Result,
+          whole: Any) -> None:
     """What was not watched did not pass."""
     first = "selection" if scenario.model == "dsa" else "query"
     missing = [name for name in (first, "key", "attention", "logits") if name not in worst]
