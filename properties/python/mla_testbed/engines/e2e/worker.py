@@ -154,7 +154,7 @@ def _compare(scenario: Scenario, made: model.Model, asked: prompts.Asked, out: l
         result.fault = dataclasses.asdict(fault)
         result.found(f"first fault: {fault}")
     elif result.verdict == PASS:
-        _seen(scenario, found.worst, steps, result, whole)
+        _seen(found.worst, steps, result, whole)
     if scenario.spec == "mtp":
         lengths = [len(prompt) for prompt in asked.prompts * rounds]
         _drafts(Drafts(made, asked.floor, whole.first_draft, lengths, sequences), steps, result)
@@ -174,10 +174,9 @@ def _drafts(drafts: Drafts, steps: list[Step], result: Result) -> None:
                        "draft computes nearly what the target does")
 
 
-def _seen(scenario: Scenario, worst: dict[str, float], steps: list[Step], result: Result,
-          whole: Any) -> None:
+def _seen(worst: dict[str, float], steps: list[Step], result: Result, whole: Any) -> None:
     """What was not watched did not pass."""
-    first = "selection" if scenario.model == "dsa" else "query"
+    first = finder.SELECTION if Scenario.parse(result.scenario).model == "dsa" else "query"
     missing = [name for name in (first, "key", "attention", "logits") if name not in worst]
     blind = [str(step.number) for step in steps if step.tokens is None]
     if missing or blind or not steps:
