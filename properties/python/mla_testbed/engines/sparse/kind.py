@@ -16,7 +16,7 @@ from ..decode.plans import OfPlans
 from ..decode.result import Part
 from ..findings import Finding
 from ..line import CaseLine
-from .indexer import CHUNK, check_indexed, selecting
+from .indexer import check_indexed, selecting
 from .lists import check_lists
 from .step import SparseStep, model_of, sparse_steps_of
 
@@ -78,7 +78,7 @@ class Sparse(OfPlans[SparseStep]):
         """Those of decode, and what a row selects."""
         return {**super().facts(step, built), "kind": self.name, "topk": step.topk,
                 "layers": step.layers, "selects": int(step.visible.max()) > step.topk,
-                **_indexed(built)}
+                **_indexed(step, built)}
 
     def opinions(self, engine: str, step: SparseStep, built: Built) -> list[str]:
         """What our core would have asked of the planner for requests of a row each."""
@@ -97,11 +97,11 @@ class Sparse(OfPlans[SparseStep]):
         return Part(tuple(dict.fromkeys(built.live)), np.arange(len(slots) + 1), slots)
 
 
-def _indexed(built: Built | None) -> dict[str, bool]:
-    """Whether the engine's indexer ran, and whether its logits end within a chunk."""
+def _indexed(step: SparseStep, built: Built | None) -> dict[str, bool]:
+    """Whether the engine's indexer ran, and whether its logits end within a block."""
     found = None if built is None else built.indexed
     return {"indexed": found is not None,
-            "ragged_columns": found is not None and found.columns % CHUNK != 0}
+            "ragged_columns": found is not None and found.columns % step.block_size != 0}
 
 
 def _about(topk: int, rows: int, source: random.Random) -> int:

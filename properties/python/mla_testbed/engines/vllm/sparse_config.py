@@ -15,7 +15,7 @@ from .config import LAYER, Limits, layer, varied
 _DIMS = {"q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
          "qk_head_dim": 192, "v_head_dim": 128}
 
-#: One case in so many has logits that end within a chunk.
+#: One case in so many has logits that end where its longest request does.
 _EXACT = 4
 
 
