@@ -2,11 +2,13 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="the reference needs torch, which is not installed")
 
-from mla_testbed import UsageError  # noqa: E402
+from mla_testbed import Bundle, UsageError  # noqa: E402
+from mla_testbed.engines.decode.built import Built  # noqa: E402
 from mla_testbed.engines.e2e import finder, indexed, model, prompts  # noqa: E402
 from mla_testbed.engines.e2e.reference import Reference, Traced, bf16, fp8  # noqa: E402
 from mla_testbed.engines.e2e.scenario import Scenario  # noqa: E402
@@ -143,6 +145,36 @@ def test_the_first_fault_of_a_step_may_be_a_selection(made, tokens):
     assert (fault.tensor, fault.position, fault.layer) == ("selection", 140, 0)
     assert "the row selects 127 different keys; expected 128" in str(fault)
     assert dataclasses.asdict(fault)["what"]
+
+
+def served_lists(change=lambda lists: None):
+    """Two requests of 140 and 3 keys with a row each, in blocks of 16; the cache has two layers."""
+    tables = [tuple(range(1, 10)), (20,)]
+    chosen = [list(range(12, 140)), [0, 1, 2]]
+    rows = [[tables[i][key // 16] * 32 + key % 16 for key in chosen[i]] for i in range(2)]
+    lists = {"seqlens_qo_indptr": [0, 1, 2], "seqlens_kv_indptr": [0, 128, 131],
+             "kv_last_page_lens": [1, 1], "kv_indices": [*rows[0], *rows[1]]}
+    change(lists)
+    bundle = Bundle({}, {name: np.array(value, np.int32) for name, value in lists.items()})
+    selection = torch.full((2, indexed.TOPK), -1.0)
+    for place, of in enumerate(chosen):
+        selection[place, :len(of)] = torch.tensor(of)
+    step = Step(0, [Served(0, 1, 0, tables[0]), Served(1, 1, 1, tables[1])], torch.zeros(2),
+                torch.tensor([139, 2]), {0: {"selection": selection}}, cache_layers=2,
+                built=Built(bundle, (0, 1), None))
+    return finder.judged_lists(SCENARIO, 304, [step])
+
+
+def test_lists_of_a_whole_run_are_those_of_the_selected_keys():
+    assert served_lists() == []
+
+
+@pytest.mark.parametrize(("change", "caught"), [
+    (lambda lists: lists["kv_indices"].__setitem__(5, 33), "P01"),
+    (lambda lists: lists["kv_indices"].__setitem__(130, 20 * 32 + 3), "P01"),
+    (lambda lists: lists["seqlens_kv_indptr"].__setitem__(1, 127), "P04")])
+def test_a_list_of_a_whole_run_with_another_key_or_sum_is_a_finding(change, caught):
+    assert [finding.property for finding in served_lists(change)] == [caught]
 
 
 @pytest.mark.parametrize("more", ["cache=fp8", "spec=ngram;draft=2"])

@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+import numpy as np
 import torch
 
 from ..decode.kind import Decode
 from ..findings import Finding
+from ..sparse import SparseStep
+from ..sparse.kind import Sparse
 from ..step import EngineStep
 from . import indexed
 from .prompts import Floor
@@ -176,12 +179,23 @@ def engine_step(scenario: Scenario, units: int, step: Step) -> EngineStep:
         kv_scale=1.0, data_seed=0)
 
 
+def _sparse_lists(truth: EngineStep, step: Step) -> list[Finding]:
+    """The lists of the first layer, for the keys that its indexer selected."""
+    assert step.built is not None
+    chosen = step.layers[0][SELECTION].numpy().astype(np.int32)
+    whole = SparseStep(**vars(truth), topk=indexed.TOPK, layers=step.cache_layers)
+    return Sparse().check(dataclasses.replace(whole, chosen=tuple(
+        row[:count] for row, count in zip(chosen, whole.counts, strict=True))), step.built)
+
+
 def judged_lists(scenario: Scenario, units: int, steps: Iterable[Step]) -> list[Finding]:
     """The lists and plans that decode kernels read, by the properties of decode; those of the first
     step that fails."""
     for step in steps:
         if step.built is not None and step.positions is not None:
-            found = Decode().check(engine_step(scenario, units, step), step.built)
+            truth = engine_step(scenario, units, step)
+            found = (_sparse_lists(truth, step) if scenario.model == "dsa"
+                     else Decode().check(truth, step.built))
             if found:
                 return found
     return []

@@ -128,9 +128,40 @@ class Watch(Recorder):
                 kept({"key": key, "selection": selection, "attention": output})
 
             self.launch([output], keep)
+            if _number_of(layer.layer_name) == 0:
+                metadata = context.attn_metadata[layer.layer_name]
+                dense = bool(layer._use_sparse_mha(metadata))  # noqa: SLF001
+                self.launch([output], lambda: self._selected_lists(metadata, cache, dense=dense))
             return result
 
         return fused
+
+    def _selected_lists(self, metadata: Any, cache: torch.Tensor, *, dense: bool) -> None:
+        """What the kernel of selected keys read. Prompts may be attended elsewhere, densely."""
+        if not self.on:
+            return
+        step = self.steps[-1]
+        requests = int(metadata.num_decodes if dense else metadata.num_reqs)
+        rows = int(metadata.num_decode_tokens if dense else metadata.num_actual_tokens)
+        if not rows:
+            return
+        with _disable_current_modes():
+            sums = copied(metadata.paged_kv_indptr)[:rows + 1]
+            found = {"seqlens_qo_indptr": copied(metadata.qo_indptr)[:rows + 1],
+                     "seqlens_kv_indptr": sums,
+                     "kv_last_page_lens": copied(metadata.paged_kv_last_page_len)[:rows],
+                     # What follows is left from other steps, and nobody reads it.
+                     "kv_indices": copied(metadata.paged_kv_indices)[:int(sums[-1])]}
+            owners = copied(metadata.req_id_per_token)[:rows].tolist()
+            call = self.planned(metadata.work_indptr)
+            name = f"step {step.number}"
+            bundle = (self._observed.planned(name, call, found) if call is not None else
+                      self._observed.unplanned(name, unplanned(self._scenario, 1), found))
+        live = min(requests, len(step.served))
+        count = sum(one.rows for one in step.served[:live])
+        step.cache_layers = cache.stride(0) // (cache.shape[-1] * self._scenario.block)
+        step.built = Built(bundle, (*owners[:count], *[PADDING] * (rows - count)), None,
+                           elsewhere=tuple(range(live, len(step.served))))
 
     def _fa(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)
