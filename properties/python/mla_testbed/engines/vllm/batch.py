@@ -38,7 +38,7 @@ class RunnerBuffers:
         self.query_start_loc = torch.zeros(limits.requests + 1, dtype=torch.int32, device=device)
         self.seq_lens = torch.zeros(limits.requests, dtype=torch.int32, device=device)
         self.block_table = torch.zeros(limits.requests, columns, dtype=torch.int32, device=device)
-        self.slots = torch.full((rows,), NO_SLOT, dtype=torch.int64, device=device)
+        self.new_slots = torch.full((rows,), NO_SLOT, dtype=torch.int64, device=device)
 
     def fill(
         self, step: EngineStep, requests: int, rows: int, *, longest: int | None = None
@@ -74,13 +74,13 @@ class RunnerBuffers:
             seq_lens_cpu_upper_bound=torch.from_numpy(lengths[:requests]))
 
     def _slot_mapping(self, step: EngineStep, rows: int) -> torch.Tensor:
-        if not self.slots.numel():
+        if not self.new_slots.numel():
             return torch.zeros(rows, dtype=torch.int64, device="cuda")
-        slots = np.full(self.slots.numel(), NO_SLOT, np.int64)
+        slots = np.full(self.new_slots.numel(), NO_SLOT, np.int64)
         new = np.concatenate([step.new_slots(request) for request in range(step.requests)])
         slots[:new.size] = new
-        self.slots.copy_(torch.from_numpy(slots))
-        return self.slots[:rows]
+        self.new_slots.copy_(torch.from_numpy(slots))
+        return self.new_slots[:rows]
 
     def warm(self, rows: int) -> None:
         """Every request has so many rows and keys, as in the batch that a graph is captured with.
@@ -88,5 +88,5 @@ class RunnerBuffers:
         starts = torch.arange(self.query_start_loc.numel(), dtype=torch.int32) * rows
         self.query_start_loc.copy_(starts)
         self.seq_lens.fill_(rows)
-        self.slots.fill_(NO_SLOT)
+        self.new_slots.fill_(NO_SLOT)
 
