@@ -15,6 +15,8 @@ TESTS = {"core": ["core_paging", "core_shape", "core_case", "core_plan_check", "
                   "core_plan_exhaustive"],
          "cpu_backend": ["cpu_backend"]}
 FIRST_CASES = ("16", "100")  # random ones of short runs; the complete one judges them again
+# What is mutated is compiled source by source: a mutant costs one compilation and not a batch.
+SINGLE = "-DMLA_SINGLE=core;cpu"
 MEMORY = (8 << 30,) * 2  # bytes: a mutant that fills a list without end must not take the machine
 # What numbers alone need not show: it costs four times as much as a run without.
 CHECKS = "--checks=lds,waits,uninitialised,barriers"
@@ -77,7 +79,7 @@ class Tests:
         self.build = sources / "build" / "tests"
         done = command(["cmake", "-G", "Ninja", "-S", str(sources), "-B", str(self.build),
                         "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
-                        "-DMLA_WERROR=OFF", "-DMLA_BENCHMARKS=OFF", "-DHIP_BACKEND=OFF"])
+                        "-DMLA_WERROR=OFF", "-DMLA_BENCHMARKS=OFF", "-DHIP_BACKEND=OFF", SINGLE])
         if done is None or done.returncode != 0:
             raise SystemExit(done.stderr if done else "cmake takes too long")
         self.layers = sorted({layer(file) for file in files} & TESTS.keys())
@@ -127,7 +129,8 @@ class Properties:
         self.build = sources / "build" / "cpu-release"
         device = "AUTO" if any(is_kernel(file) for file in files) else "OFF"
         done = command(["cmake", "--preset", "cpu-release", "-DMLA_TESTS=OFF",
-                        "-DMLA_BENCHMARKS=OFF", f"-DHIP_BACKEND={device}"], folder=sources)
+                        "-DMLA_BENCHMARKS=OFF", f"-DHIP_BACKEND={device}", SINGLE],
+                       folder=sources)
         if done is None or done.returncode != 0:
             raise SystemExit(done.stderr if done else "cmake takes too long")
         self.expected = {}  # exit code and time limit of every run
