@@ -219,6 +219,15 @@ class Merged(Sandbox):
             paths = self.records(2, "--sample", "6")
         self.assertEqual(self.call("--merge", *paths)[0], 0)
 
+    def test_a_score_of_least_is_enough(self):
+        code, out, _ = self.call("--sample", "12", "--fresh")
+        score = float(out.splitlines()[-1].split()[-2])
+        self.assertEqual((code, 0 < score < 99), (1, True))
+        paths = self.records(2, "--sample", "12")
+        for arguments in (["--sample", "12"], ["--merge", *paths]):
+            for least, expected in ((score - 0.1, 0), (score + 0.1, 1)):
+                self.assertEqual(self.call(*arguments, "--least", str(least))[0], expected)
+
     def test_a_shard_that_is_missing_or_ended_early_is_named(self):
         with mock.patch.object(FakeJudge, "verdict", lambda *_: "killed by x"):
             paths = self.records(3, "--sample", "9")
