@@ -16,8 +16,8 @@ fixtures/mutation_survivors.json.
     tests/mutation/run.py --shard 1/4 --record 1.json   # every fourth of the sample
     tests/mutation/run.py --merge 1.json 2.json 3.json 4.json
 
-Exit: 0 all killed or explained, or as many as --least says, 1 some survived, 2 usage, 3 the unchanged sources do not pass,
-4 a shard of a merge is not there, or the time was over.
+Exit: 0 all killed or explained, or as many as --least says, 1 some survived, 2 usage,
+3 the unchanged sources do not pass, 4 a shard of a merge is not there, or the time was over.
 """
 import argparse
 import hashlib
