@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -130,6 +131,20 @@ class SameProgram(Sandbox):
         self.assertEqual(code, 0)
         self.assertIn("0 mutants of", out)
         self.assertIn("5 are the same program", out)
+
+
+class Ended(unittest.TestCase):
+    def test_a_command_that_takes_too_long_leaves_nothing_running(self):
+        with tempfile.TemporaryDirectory() as folder:
+            alive = pathlib.Path(folder) / "alive"
+            shell = f"(sleep 3; touch {alive}) & wait"
+            self.assertIsNone(judges.command(["sh", "-c", shell], limit=0.5))
+            time.sleep(3.5)
+            self.assertFalse(alive.exists())
+
+    def test_a_command_that_ends_gives_its_output_and_exit_code(self):
+        done = judges.command(["sh", "-c", "echo out; echo err >&2; exit 3"], limit=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (3, "out\n", "err\n"))
 
 
 class OfBoth(unittest.TestCase):
