@@ -15,6 +15,10 @@ TESTS = {"core": ["core_paging", "core_shape", "core_case", "core_plan_check", "
                   "core_plan_exhaustive"],
          "cpu_backend": ["cpu_backend"]}
 FIRST_CASES = ("16", "100")  # random ones of short runs; the complete one judges them again
+# What is mutated is compiled source by source: a mutant costs one compilation and not a batch.
+SINGLE = "-DMLA_SINGLE=core;cpu"
+# Seconds. What a compiler does not finish by then is not viable: a loop unrolled without end.
+BUILD = 1200
 MEMORY = (8 << 30,) * 2  # bytes: a mutant that fills a list without end must not take the machine
 # What numbers alone need not show: it costs four times as much as a run without.
 CHECKS = "--checks=lds,waits,uninitialised,barriers"
@@ -26,10 +30,16 @@ def is_kernel(file):
 
 
 def command(arguments, limit=3600, folder=None):
+    """What ended within the limit; None, and nothing of it left running, if it did not."""
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               cwd=folder, start_new_session=True)
     try:
-        return subprocess.run(arguments, capture_output=True, text=True, timeout=limit, cwd=folder)
+        out, err = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
         return None
+    return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
 
 def digest(path):
@@ -77,13 +87,15 @@ class Tests:
         self.build = sources / "build" / "tests"
         done = command(["cmake", "-G", "Ninja", "-S", str(sources), "-B", str(self.build),
                         "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
-                        "-DMLA_WERROR=OFF", "-DMLA_BENCHMARKS=OFF", "-DHIP_BACKEND=OFF"])
+                        "-DMLA_WERROR=OFF", "-DMLA_BENCHMARKS=OFF", "-DHIP_BACKEND=OFF", SINGLE])
         if done is None or done.returncode != 0:
             raise SystemExit(done.stderr if done else "cmake takes too long")
         self.layers = sorted({layer(file) for file in files} & TESTS.keys())
         self.order = {}
 
     def baseline(self):
+        everything = [f"test_{test}" for one in self.layers for test in TESTS[one]]
+        command(["ninja", "-C", str(self.build), *everything], limit=7200)
         return all(self.first_killer(one, list(TESTS[one])) is None for one in self.layers)
 
     def verdict(self, mutant):
@@ -93,7 +105,7 @@ class Tests:
     def first_killer(self, folder, tests):
         """The verdict of the first test that notices something, which is then the first of the list."""
         for test in list(tests):
-            built = command(["ninja", "-C", str(self.build), f"test_{test}"])
+            built = command(["ninja", "-C", str(self.build), f"test_{test}"], limit=BUILD)
             if built is None or built.returncode != 0:
                 return "not viable"
             ran = command([str(self.build / "tests" / folder / f"test_{test}"), "--abort"], limit=60)
@@ -127,7 +139,8 @@ class Properties:
         self.build = sources / "build" / "cpu-release"
         device = "AUTO" if any(is_kernel(file) for file in files) else "OFF"
         done = command(["cmake", "--preset", "cpu-release", "-DMLA_TESTS=OFF",
-                        "-DMLA_BENCHMARKS=OFF", f"-DHIP_BACKEND={device}"], folder=sources)
+                        "-DMLA_BENCHMARKS=OFF", f"-DHIP_BACKEND={device}", SINGLE],
+                       folder=sources)
         if done is None or done.returncode != 0:
             raise SystemExit(done.stderr if done else "cmake takes too long")
         self.expected = {}  # exit code and time limit of every run
@@ -149,13 +162,13 @@ class Properties:
         first = [(f"{cases} cases", run + ["--cases", cases]) for cases in FIRST_CASES]
         return first if self.short else first + [("all", run + shipped + ["--cases", "500"])]
 
-    def make(self):
-        built = command(["ninja", "-C", str(self.build), "mla-testbed"])
+    def make(self, limit=BUILD):
+        built = command(["ninja", "-C", str(self.build), "mla-testbed"], limit)
         return built is not None and built.returncode == 0
 
     def baseline(self):
         """Whether the unchanged sources hold; notes how long they take."""
-        if not self.make():
+        if not self.make(7200):
             return False
         self.unchanged = digest(self.program)
         for name, arguments in {n: a for file in self.files for n, a in self.runs(file)}.items():

@@ -16,8 +16,8 @@ fixtures/mutation_survivors.json.
     tests/mutation/run.py --shard 1/4 --record 1.json   # every fourth of the sample
     tests/mutation/run.py --merge 1.json 2.json 3.json 4.json
 
-Exit: 0 all killed or explained, 1 some survived, 2 usage, 3 the unchanged sources do not pass,
-4 a shard of a merge is not there, or the time was over.
+Exit: 0 all killed or explained, or as many as --least says, 1 some survived, 2 usage,
+3 the unchanged sources do not pass, 4 a shard of a merge is not there, or the time was over.
 """
 import argparse
 import hashlib
@@ -139,10 +139,10 @@ def judge_all(judge, sources, journal, chosen, minutes):
     return tally, lines
 
 
-def merge_records(paths):
+def merge_records(paths, least):
     tally, total, lines, missing = merge(paths)
     print(*lines, sep="\n", end="\n" if lines else "")
-    text, code = summary(tally, total)
+    text, code = summary(tally, total, least)
     print(text)
     if missing:
         print(f"not there, or ended early: {' '.join(missing[:20])}", file=sys.stderr)
@@ -166,6 +166,8 @@ def parse_arguments():
     parser.add_argument("--minutes", type=float, default=0, help="stop after so long; 0: never")
     parser.add_argument("--short", action="store_true",
                         help="properties: the first 100 random cases only, a lower bound")
+    parser.add_argument("--least", type=float, default=100,
+                        help="per cent that must be killed or explained; 100: none may survive")
     parser.add_argument("--fresh", action="store_true", help="forget what was judged before")
     parser.add_argument("--list", action="store_true", help="print the mutants, judge none")
     parser.add_argument("--shard", default="1/1", help="judge the i-th of n shares, as 1/4")
@@ -176,7 +178,7 @@ def parse_arguments():
 
 def run(arguments):
     if arguments.merge:
-        return merge_records(arguments.merge)
+        return merge_records(arguments.merge, arguments.least)
     shard = parse_shard(arguments.shard)
     kind = JUDGES[arguments.judge]
     sources, digest = copy_sources()
@@ -200,7 +202,7 @@ def run(arguments):
         what = run_identity(arguments, mutants)
         pathlib.Path(arguments.record).write_text(
             json.dumps(record(what, shard, len(mutants), len(chosen), tally, lines)) + "\n")
-    text, code = summary(tally, len(mutants))
+    text, code = summary(tally, len(mutants), arguments.least)
     print(text)
     return code or (4 if sum(tally.values()) < len(chosen) else 0)
 

@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -132,6 +133,20 @@ class SameProgram(Sandbox):
         self.assertIn("5 are the same program", out)
 
 
+class Ended(unittest.TestCase):
+    def test_a_command_that_takes_too_long_leaves_nothing_running(self):
+        with tempfile.TemporaryDirectory() as folder:
+            alive = pathlib.Path(folder) / "alive"
+            shell = f"(sleep 3; touch {alive}) & wait"
+            self.assertIsNone(judges.command(["sh", "-c", shell], limit=0.5))
+            time.sleep(3.5)
+            self.assertFalse(alive.exists())
+
+    def test_a_command_that_ends_gives_its_output_and_exit_code(self):
+        done = judges.command(["sh", "-c", "echo out; echo err >&2; exit 3"], limit=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (3, "out\n", "err\n"))
+
+
 class OfBoth(unittest.TestCase):
     def judged(self, tests, properties):
         """The verdict, and how often the properties were asked."""
@@ -218,6 +233,15 @@ class Merged(Sandbox):
         with mock.patch.object(FakeJudge, "verdict", lambda *_: "killed by x"):
             paths = self.records(2, "--sample", "6")
         self.assertEqual(self.call("--merge", *paths)[0], 0)
+
+    def test_a_score_of_least_is_enough(self):
+        code, out, _ = self.call("--sample", "12", "--fresh")
+        score = float(out.splitlines()[-1].split()[-2])
+        self.assertEqual((code, 0 < score < 99), (1, True))
+        paths = self.records(2, "--sample", "12")
+        for arguments in (["--sample", "12"], ["--merge", *paths]):
+            for least, expected in ((score - 0.1, 0), (score + 0.1, 1)):
+                self.assertEqual(self.call(*arguments, "--least", str(least))[0], expected)
 
     def test_a_shard_that_is_missing_or_ended_early_is_named(self):
         with mock.patch.object(FakeJudge, "verdict", lambda *_: "killed by x"):

@@ -79,12 +79,13 @@ def merge(paths):
     return tally, first["mutants"], sorted(lines), missing
 
 
-def summary(tally, total):
-    """The last line of a run, and its exit code."""
+def summary(tally, total, least=100):
+    """The last line of a run, and its exit code: 1 if mutants survived, and less than `least` per cent
+    were killed or explained."""
     judged = tally["killed"] + tally["explained"] + tally["survived"]
     score = 100 * (judged - tally["survived"]) / judged if judged else 0
     text = (f"{judged} mutants of {total} judged, {tally['not viable']} did not compile, "
             f"{tally['equivalent']} are the same program: "
             f"{tally['killed']} killed, {tally['explained']} explained, {tally['survived']} "
             f"survived; killed or explained {score:.1f} %")
-    return text, 1 if tally["survived"] else 0
+    return text, 1 if tally["survived"] and score < least else 0

@@ -148,6 +148,7 @@ TEST_CASE("context chunks: the packed rule fills the workspace request by reques
   CHECK(a.chunks[1].is_continuation());
   CHECK(a.chunks[1].rows.begin == 3);
   CHECK(a.chunks[1].continuation_end == 8);
+  CHECK(a.chunks[0].local_starts.empty());  // they are of several ranks
 
   const ContextChunks gaps = chunks_of(ChunkRule::packed, {64, 0, 64, 0}, {4, 4, 4, 4}, 1024);
   REQUIRE(gaps.chunks.size() == 2);

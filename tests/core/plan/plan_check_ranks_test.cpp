@@ -17,6 +17,7 @@ struct RankPlan {
   std::int64_t ranks, rank;
   int global = 0;  // keys of all ranks; 0: not known
   bool causal = true;
+  bool round_robin = true;
 
   [[nodiscard]] std::vector<plan::Violation> check() const {
     const WorkItem works[] = {
@@ -36,7 +37,7 @@ struct RankPlan {
                              .last_page_len = last,
                              .shape = *shape,
                              .causal = causal,
-                             .cp_round_robin = true,
+                             .cp_round_robin = round_robin,
                              .dealt = {.ranks = ranks, .rank = rank, .global_kv_indptr = all},
                              .max_qo_len = rows});
   }
@@ -101,5 +102,29 @@ TEST_CASE("plan_check: one rank alone is judged as without ranks", "[plan][ranks
           .rows = rows, .local = 40, .cut = cut, .ranks = 1, .rank = 0, .global = 40};
       INFO(rows << " rows, cut at " << cut);
       CHECK(one.valid() == (40 - cut >= rows));
+    }
+}
+
+TEST_CASE("plan_check: of a plan that is no rank's, what is said of ranks is not read",
+          "[plan][ranks]") {
+  RankPlan plan = {.rows = 3, .local = 6, .cut = 3, .ranks = 2, .rank = 0, .round_robin = false};
+  CHECK(plan.valid());
+  plan.global = 4;  // fewer than the request has
+  CHECK(plan.valid());
+}
+
+TEST_CASE("fewest_global_kv: with one key less over all ranks, the rank would have one less",
+          "[plan][ranks]") {
+  for (int ranks = 1; ranks <= 8; ++ranks)
+    for (int rank = 0; rank < ranks; ++rank) {
+      std::vector<std::int32_t> own{0}, expected{0};
+      for (int keys = 0; keys <= 20; ++keys) {
+        own.push_back(own.back() + keys);
+        int global = 0;
+        for (int dealt = 0; dealt < keys; ++global) dealt += global % ranks == rank;
+        expected.push_back(expected.back() + global);
+      }
+      INFO(rank << " of " << ranks);
+      CHECK(plan::fewest_global_kv(own, ranks, rank) == expected);
     }
 }

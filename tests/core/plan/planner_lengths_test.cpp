@@ -53,6 +53,18 @@ TEST_CASE("planner v1.2: an unknown max_qo_len for which a launch takes another 
   CHECK(batch.refusal() == "planned");
 }
 
+TEST_CASE("planner v1.2: 64 fp8 heads of one row are folded where the row is not told, and refused",
+          "[plan]") {
+  Batch batch({1024}, all(1, 1));  // on gfx942, whose kernel of 64 heads is for one row
+  batch.input.key.heads_per_kv_head = Heads(64);
+  batch.input.key.dtype = {Dtype::fp8, Dtype::fp8};
+  CHECK(batch.refusal() == "planned");
+  batch.input.key.max_qo_len = -1;
+  CHECK_THAT(batch.refusal(),
+             contains("up to 1 rows: planned would be tiles of 1 rows of 16 heads, "
+                      "and their kernel takes tiles of 1 rows of 64 heads"));
+}
+
 TEST_CASE("planners: lists that begin elsewhere than the planner counts from are refused",
           "[plan]") {
   Batch batch({100, 200}, all(2, 1));

@@ -1,6 +1,7 @@
 // Claims about ps_check: the planner's plans are valid, and no word of one can be changed unseen.
 #include "core/plan/ps_check.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/plan/ps_prefill.hpp"
@@ -160,6 +161,16 @@ struct CutStep : Step {
 };
 
 }  // namespace
+
+TEST_CASE("ps_check: a piece may run before the piece with the keys before its own", "[plan][ps]") {
+  CutStep step;
+  for (const std::ptrdiff_t work : {2, 4}) {
+    const auto first = step.work_info.begin() + work * kWorkItemWords;
+    std::rotate(first, first + kWorkItemWords, first + 2 * kWorkItemWords);
+  }
+  CHECK(step.work_info[2 * kWorkItemWords + 1] == 32);
+  CHECK(step.first_violation() == "valid");
+}
 
 TEST_CASE("ps_check: a merge after an empty one counts", "[plan][ps]") {
   CutStep step;

@@ -1,6 +1,8 @@
 // Claims about the one place where heads, folding, kernels and routes are decided.
 #include "core/shape/resolved_shape.hpp"
 
+#include <set>
+
 #include "core/say.hpp"
 #include "tests/catch.hpp"
 
@@ -199,6 +201,18 @@ TEST_CASE("plan shape: a query of unknown length is split", "[shape]") {
     key.max_qo_len = rows;
     CHECK((*resolve_plan_shape(key)).query_split == split);
   }
+}
+
+TEST_CASE("kernels: four builds for gfx950 take a rank's keys, folded ones too", "[shape]") {
+  std::set<std::string_view> takers;
+  for (const KernelEntry& k : persistent_kernels()) {
+    if (!takes_ranks(k)) continue;
+    INFO(k.label);
+    CHECK(k.arch == Arch::gfx950);
+    takers.insert(k.label.substr(0, k.label.find(" folded")));
+  }
+  CHECK(takers == std::set<std::string_view>{"a16w16 qh32_qseqlen4", "a16w16 qh64_qseqlen1_v3",
+                                             "a8w8 qh16_qseqlen4_v3", "a8w8 qh32_qseqlen4"});
 }
 
 TEST_CASE("kernels: every entry is found by its own key, and its heads are planned alike",
