@@ -36,14 +36,15 @@ MLA_TESTBED_PYTHON names the Python that imports AITER; python3 without it.
 Examples:
   mla-testbed aiter judge --aiter aiter --rev v0.1.20..HEAD
   mla-testbed aiter bisect --aiter aiter --good v0.1.19 --bad HEAD 'mla1:2q1s600;heads=16;cu=8;gran=1'
-  mla-testbed aiter compare --aiter aiter --base main --head my-branch --report-md report.md)";
+  mla-testbed aiter compare --aiter aiter --base main --head my-branch --report-md report.md
+  mla-testbed aiter report --aiter aiter 'mla1:1q2s65;heads=128;planner=none;arch=gfx950')";
 
 }  // namespace
 
 void add_aiter(Command& app, ExitCode& exit) {
-  Command c = app.add_subcommand(kName, "Judge commits of AITER: judge, bisect, compare");
+  Command c = app.add_subcommand(kName, "Judge commits of AITER: judge, bisect, compare, report");
   c.footer(kAiterFooter);
-  c.callback([&exit] { exit = refuse(kName, "give judge, bisect or compare"); });
+  c.callback([&exit] { exit = refuse(kName, "give judge, bisect, compare or report"); });
 }
 
 std::optional<ExitCode> run_in_python(int argc, char** argv) {

@@ -111,7 +111,7 @@ expect_err "'/no/python' cannot be started"
 # The Python command: without words, and in a Python without the package.
 try aiter
 expect_exit 2
-expect_err 'give judge, bisect or compare'
+expect_err 'give judge, bisect, compare or report'
 MLA_TESTBED_PYTHON=/no/python try aiter judge --rev A..B
 expect_exit 3
 expect_err "'/no/python' cannot be started"

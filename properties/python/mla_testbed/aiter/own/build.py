@@ -94,10 +94,10 @@ def _build(real: Callable[..., Any], recipe: cache.Recipe, place: pathlib.Path,
 def _generators(recipe: cache.Recipe, args: Any, kwargs: Any) -> list[pathlib.Path]:
     """What generated sources are made from: scripts and manifests that the build names."""
     out: list[pathlib.Path] = []
-    for path in re.findall(r"[^\s'\"]+\.py\b", repr((args, kwargs))):
+    for path, family in re.findall(r"([^\s'\"]+\.py)\b(?: -m (\w+))?", repr((args, kwargs))):
         script = pathlib.Path(path)
         if script.is_file():
-            out += [script, *script.parent.rglob("*.csv")]
+            out += [script, *script.parent.rglob(f"{family}/**/*.csv" if family else "*.csv")]
     return [path for path in out if path.is_relative_to(recipe.tree)]
 
 

@@ -21,6 +21,8 @@ from collections.abc import Iterable
 from ... import rocm
 
 _MOST_BYTES = 2 << 30
+#: What the modules of this process were made from, below the tree.
+_read_of_tree: set[str] = set()
 
 
 def directory() -> pathlib.Path:
@@ -77,6 +79,7 @@ def find(recipe: Recipe) -> pathlib.Path | None:
         names = sorted(read, key=lambda name: not name.startswith("TREE/"))
         if made.is_file() and all(_sum(_path(recipe, name)) == read[name] for name in names):
             os.utime(told)
+            _remember(read)
             return made
     return None
 
@@ -84,6 +87,7 @@ def find(recipe: Recipe) -> pathlib.Path | None:
 def keep(recipe: Recipe, module: pathlib.Path, read: Iterable[pathlib.Path]) -> pathlib.Path:
     """Takes a built module in; read: the files that its build read."""
     sums = {_name(recipe, path): _sum(path) for path in sorted(set(read))}
+    _remember(sums)
     text = json.dumps(sums, indent=0)
     place = recipe.place() / hashlib.sha256(text.encode()).hexdigest()[:24]
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -94,6 +98,15 @@ def keep(recipe: Recipe, module: pathlib.Path, read: Iterable[pathlib.Path]) -> 
             os.rename(shutil.copytree(made, f"{made}.whole"), place)
     _prune(place)
     return place / module.name
+
+
+def read_of_tree() -> set[str]:
+    """The files of the tree that the modules of this process were made from."""
+    return set(_read_of_tree)
+
+
+def _remember(names: Iterable[str]) -> None:
+    _read_of_tree.update(name[5:] for name in names if name.startswith("TREE/"))
 
 
 def read_by(dependencies: pathlib.Path) -> list[pathlib.Path]:
