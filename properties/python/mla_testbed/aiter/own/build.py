@@ -61,7 +61,8 @@ def replace(core: Any, own: Callable[[str], bool], place: pathlib.Path) -> None:
         recipe = cache.Recipe(md_name, session.arch(), tree, told)
         made = cache.find(recipe)
         if made is None:
-            made = _build(real, recipe, place, args, kwargs)
+            with cache.alone(recipe):  # another process may build the same
+                made = cache.find(recipe) or _build(real, recipe, place, args, kwargs)
         link = place / f"{md_name}.so"
         link.unlink(missing_ok=True)
         link.symlink_to(made)

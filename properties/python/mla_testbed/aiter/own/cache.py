@@ -6,7 +6,9 @@ only if all files that its compilation read are what they were.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import fcntl
 import functools
 import hashlib
 import json
@@ -16,7 +18,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ... import rocm
 
@@ -82,6 +84,15 @@ def find(recipe: Recipe) -> pathlib.Path | None:
             _remember(read)
             return made
     return None
+
+
+@contextlib.contextmanager
+def alone(recipe: Recipe) -> Iterator[None]:
+    """One process at a time builds a recipe; the others wait, and find what it kept."""
+    recipe.place().mkdir(parents=True, exist_ok=True)
+    with open(recipe.place() / "lock", "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
+        yield
 
 
 def keep(recipe: Recipe, module: pathlib.Path, read: Iterable[pathlib.Path]) -> pathlib.Path:
