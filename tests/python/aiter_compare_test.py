@@ -8,7 +8,13 @@ import pytest
 
 pytest.importorskip("torch", reason="AITER's suite needs torch, which is not installed")
 
-from mla_testbed import aiter_cases, aiter_command, aiter_compare, aiter_kept  # noqa: E402
+from mla_testbed import (  # noqa: E402
+    aiter_cases,
+    aiter_command,
+    aiter_compare,
+    aiter_kept,
+    aiter_report,
+)
 from mla_testbed.aiter_cases import Failure, Judged  # noqa: E402
 from mla_testbed.aiter_history import Commit, commit_of  # noqa: E402
 
@@ -221,3 +227,52 @@ def test_an_answer_for_which_nothing_was_used_is_not_kept(clone):
     for name, expected in (("one", "a"), ("three", "b")):
         assert kept.ask(commit_of(clone, name), "gfx942", ["x"], lambda: next(said)) == (
             expected, set())
+
+
+CALL = {"name": "mla1:full", "arch": "gfx950", "num_cu": 8, "decisions": {
+    "route": "persistent", "kernel": "a16w16 qh16"}, "seqlens_qo_indptr": [0, 2, 4, 5],
+    "seqlens_kv_indptr": [0, 3, 6, 6], "kv_last_page_lens": [7, 7, 0], "page_size": 16,
+    "num_heads_per_head_k": 16, "dtype_q": "bf16", "dtype_kv": "fp8", "is_causal": True}
+NAMED = "missing-wait: wave 0 at K+0x1fc4 `v_mul_u32_u24 v18, v11, v9`, address 0x0: v11 is read"
+
+
+def test_a_report_has_shape_version_verdicts_instruction_word_and_script(monkeypatch, tmp_path):
+    asked = []
+
+    def replayed(tree, arch, case, words=()):
+        asked.append((tree.name, arch, case, list(words)))
+        return [verdict("P05", "fail", NAMED if words else "out|is wrong"), verdict("P01", "pass"),
+                verdict("P22", "not-applicable"), verdict("P04", "pass")]
+
+    plans = {"base": {**PLAN, "work_indptr": [0, 2, 2]}, "head": PLAN}
+    monkeypatch.setattr(aiter_report, "replayed", replayed)
+    monkeypatch.setattr(aiter_report, "planned", lambda tree, *_: (plans[tree.name], ""))
+    monkeypatch.setattr(aiter_report, "script", lambda _, lists, commit, title: (
+        f"{title} {commit} {lists['work_indptr']}\n"))
+    found = aiter_report.show(tmp_path / "head", COMMIT, CALL, tmp_path / "base")
+    assert asked == [("head", "gfx950", "mla1:full", []),
+                     ("head", "gfx950", "mla1:full", ["--checks", "--property", "P05"])]
+    shape = "2 requests with 2 rows and 39 keys, 1 request with 1 row and 0 keys"
+    page = found.markdown()
+    assert page.startswith(f"### MLA decode with a plan is wrong on gfx950: {shape}, 16 heads, "
+                           "bf16/fp8\n\nAITER `0123456789abcdef` (2026-08-22, title), gfx950 (MI3")
+    assert "| P05 p05 | fail | out\\|is wrong |\n| 2 others | pass | |\n" in page
+    assert "\n    K+0x1fc4: v_mul_u32_u24 v18, v11, v9\n" in page
+    assert "the base: work_indptr[1] is 1, was 2 (1 of 3 differ)\n" in page
+    assert (f"```python\nMLA decode of {shape}, 16 heads, bf16/fp8. 0123456789 [0, 1, 2]\n```"
+            in page)
+    assert found.wrong
+
+
+def test_a_report_of_a_case_that_holds_or_has_no_script_says_so(monkeypatch, tmp_path):
+    def no_script(*_):
+        raise aiter_cases.UsageError("rope has no counterpart")
+
+    monkeypatch.setattr(aiter_report, "replayed", lambda *_: [verdict("P05", "pass")])
+    monkeypatch.setattr(aiter_report, "planned", lambda *_: (PLAN, ""))
+    monkeypatch.setattr(aiter_report, "script", no_script)
+    found = aiter_report.show(tmp_path, COMMIT, CALL)
+    assert not found.wrong
+    assert "### MLA decode with a plan holds on gfx950" in found.markdown()
+    assert "rope has no counterpart" in found.markdown()
+    assert "```python" not in found.markdown()
