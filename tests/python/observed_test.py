@@ -96,3 +96,12 @@ def test_a_scale_of_several_elements_is_noted_by_its_shape():
     assert mla_capture.scales_of(call) == {"softmax_scale": 1, "q_scale_shape": [6, 1],
                                            "kv_scale": 0.25}
     assert mla_capture.scales_of({**call, "q_scale": 2, "kv_scale": None})["q_scale"] == 2
+
+
+def test_a_flag_that_a_caller_gives_as_a_number_is_a_flag_in_the_manifest():
+    scalars, _ = mla_capture.bundle_of(
+        {"fast_mode": 1, "is_causal": True, "intra_batch_mode": 0, "page_size": 1}, {})
+    assert [scalars["fast_mode"], scalars["is_causal"], scalars["intra_batch_mode"]] == [
+        True, True, False]
+    assert all(isinstance(scalars[name], bool) for name in mla_capture.FLAGS if name in scalars)
+    assert type(scalars["page_size"]) is int

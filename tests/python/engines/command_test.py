@@ -209,6 +209,7 @@ def test_what_the_ledger_explains_is_counted_and_fails_nothing(tmp_path):
     {"where": {"rows": {"min": 3}}, "witness": ""}, {"properties": ["P05"], "witness": ""},
     {"text": "no such sentence", "witness": ""}, {"versions": ["2.*"]}, {"aiter": ["e4*"]},
     {"engine": "vllm"}, {"where": {"arch": "gfx950"}, "witness": ""}, {"kind": "fa"},
+    {"options": {"draft": ["1", "2"]}},
 ])
 def test_an_entry_explains_nothing_else(tmp_path, changes):
     run("run", *engine("RowsOff"), "--cases", 40, "--arch", "gfx942", "--ledger",
@@ -258,6 +259,8 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path, text, message):
     (entry(text="("), "entry T-1: "),
     (entry(kind="encode"), "entry T-1: kind 'encode' is unknown; expected "),
     (entry(versions="1.0"), "entry T-1: versions is '1.0'; expected a list of texts"),
+    (entry(options=["a=1"]), "entry T-1: options is ['a=1']; expected an object"),
+    (entry(options={"a": "1"}), "entry T-1: options a is '1'; expected a list of texts"),
     (entry(properties=["P04", 5]), "entry T-1: properties is ['P04', 5]; expected a list"),
     (entry(where=[1]), "entry T-1: where is [1]; expected an object"),
     (entry(where={"rows": {"min": "2"}}), "entry T-1: where rows is {'min': '2'}; expected numb"),

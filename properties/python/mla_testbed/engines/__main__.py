@@ -69,11 +69,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _common(made: argparse.ArgumentParser) -> None:
-    made.add_argument("--engine", required=True, help="vllm, sglang, or module:class of an adapter")
+    made.add_argument("--engine", required=True,
+                      help="vllm, sglang, atom, or module:class of an adapter")
     made.add_argument("--arch", choices=("gfx942", "gfx950"), help="instead of the cases' own")
     made.add_argument("--python", metavar="PATH",
                       help="the engine's interpreter or virtual environment (MLA_TESTBED_VLLM, "
-                           "MLA_TESTBED_SGLANG)")
+                           "MLA_TESTBED_SGLANG, MLA_TESTBED_ATOM)")
     made.add_argument("--late-copies", action="store_true",
                       help="copies that do not block happen as late as a stream allows")
     made.add_argument("--without-aiter", action="store_true",

@@ -22,7 +22,8 @@ from .findings import FAIL, INCONCLUSIVE, Finding, Judgement
 #: Seconds for the import of an engine, and for one case.
 LOADING, ONE_CASE = 600.0, 120.0
 #: Environment variables that name the Python, or the virtual environment, of an engine.
-VARIABLES = {"vllm": "MLA_TESTBED_VLLM", "sglang": "MLA_TESTBED_SGLANG"}
+VARIABLES = {"vllm": "MLA_TESTBED_VLLM", "sglang": "MLA_TESTBED_SGLANG",
+             "atom": "MLA_TESTBED_ATOM"}
 _PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
 

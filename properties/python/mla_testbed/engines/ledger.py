@@ -26,7 +26,7 @@ FORMAT = "mla-testbed engines ledger 1"
 #: What ships with the package: a file for each engine.
 SHIPPED = pathlib.Path(__file__).with_name("known")
 _KEYS = {"id", "link", "why", "engine", "versions", "aiter", "properties", "where", "text",
-         "witness", "kind"}
+         "witness", "kind", "options"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Known:
         text: a regular expression that the finding's sentence or a detail contains.
         witness: a case that shows it, or "".
         kind: of steps that show it (kinds.KINDS).
+        options: of the adapter: name -> values with which a run can show it, "" for a run that does
+            not name it. Options that are not here may have any value.
     """
 
     id: str
@@ -53,10 +55,13 @@ class Known:
     text: str = ""
     witness: str = ""
     kind: str = "decode"
+    options: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     def judges(self, setting: Setting) -> bool:
         """Whether a run with this setting can show it."""
-        return (self.engine, self.kind) == (setting.engine, setting.kind)
+        given = dict(option.partition("=")[::2] for option in setting.options)
+        return (self.engine, self.kind) == (setting.engine, setting.kind) and all(
+            given.get(name, "") in values for name, values in self.options.items())
 
     def concerns(self, engine: str, version: str, aiter: str) -> bool:
         """Whether an engine has it."""
@@ -130,7 +135,11 @@ def _value(key: str, value: Any) -> Any:
                     isinstance(bound, int) for bound in wanted.values())):
                 raise ValueError(f"where {name} is {wanted}; expected numbers as min and max")
         return value
-    if key in ("versions", "aiter", "properties"):
+    if key == "options":
+        if not isinstance(value, dict):
+            raise ValueError(f"options is {value!r}; expected an object")
+        return {name: _value(f"options {name}", values) for name, values in value.items()}
+    if key in ("versions", "aiter", "properties") or key.startswith("options "):
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
             raise ValueError(f"{key} is {value!r}; expected a list of texts")
         return tuple(value)

@@ -20,7 +20,8 @@ class Decode(OfPlans[EngineStep]):
 
     name = "decode"
     adapters: ClassVar = {"vllm": "mla_testbed.engines.vllm.adapter:VllmEngine",
-                          "sglang": "mla_testbed.engines.sglang.adapter:SglangEngine"}
+                          "sglang": "mla_testbed.engines.sglang.adapter:SglangEngine",
+                          "atom": "mla_testbed.engines.atom.adapter:AtomEngine"}
     adapt = staticmethod(common)
     steps = staticmethod(steps_of)
     lists = staticmethod(check_lists)

@@ -1,0 +1,1 @@
+"""ATOM, AMD's own serving engine, as an engine that the judge can ask."""
