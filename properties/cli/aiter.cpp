@@ -1,6 +1,8 @@
 // `mla-testbed aiter`: a command of the Python package, which imports AITER.
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -50,7 +52,8 @@ void add_aiter(Command& app, ExitCode& exit) {
 std::optional<ExitCode> run_in_python(int argc, char** argv) {
   if (argc < 3 || std::string_view(argv[1]) != kName) return std::nullopt;
   const std::string_view first = argv[2];
-  if (first != "judge" && first != "bisect" && first != "compare") return std::nullopt;
+  constexpr std::array<std::string_view, 4> kActions{"judge", "bisect", "compare", "report"};
+  if (std::ranges::find(kActions, first) == kActions.end()) return std::nullopt;
   const char* named = std::getenv("MLA_TESTBED_PYTHON");
   const char* python = named != nullptr && *named != '\0' ? named : "python3";
   std::error_code none;
