@@ -257,6 +257,16 @@ def test_what_stands_for_a_kernel_looks_at_values_and_the_host_does_not_wait(lat
     assert len(late.early_writes()) == 1
 
 
+def test_one_element_of_any_stride_may_be_copied_by_a_host_that_is_ahead(late):
+    pinned = torch.zeros(2, dtype=torch.int32, pin_memory=True)
+    one = pinned.as_strided((1,), (0,))
+    there = torch.empty(1, dtype=torch.int32, device="cuda")
+    there.copy_(one, non_blocking=True)
+    pinned.numpy()[0] = 5
+    torch.cuda.synchronize()
+    assert len(late.early_writes()) == 1
+
+
 def test_a_host_that_is_ahead_by_the_bound_of_the_queue_waits(late):
     pinned = torch.zeros(1, pin_memory=True)
     there = torch.zeros(1, device="cuda")

@@ -1,4 +1,5 @@
-"""What five reports of vLLM were about, planted around a whole vLLM by mechanism.
+"""What five reports of vLLM were about, planted around a whole vLLM by mechanism; and defects of an
+indexer.
 
     MLA_TESTBED_E2E_PLANT=vllm_e2e_plants.py::block_is_a_token \
       mla-testbed-engines e2e bf16 --engine vllm
@@ -154,13 +155,52 @@ def chunk_starts(whole):
     in_extends(lambda chunks: setattr(chunks, "chunk_starts", chunks.chunk_starts + 1))
 
 
+def conversion_of_next_request(whole):
+    """Selected positions become rows of the cache by the block table of the next request."""
+    module = importlib.import_module(MLA + "_sparse")
+    real = module.triton_convert_req_index_to_global_index
+    module.triton_convert_req_index_to_global_index = lambda owners, table, *rest, **named: real(
+        (owners + 1) % table.shape[0], table, *rest, **named)
+
+
+def one_key_too_few(whole):
+    """top-k leaves out the last key of a row."""
+    topk = importlib.import_module("mla_testbed.engines.vllm.topk")
+    real = topk._select
+
+    def fewer(logits, starts, ends, indices, k):
+        real(logits, starts, ends, indices, k)
+        last = (indices >= 0).sum(1, keepdim=True) - 1
+        indices.scatter_(1, last.clamp(min=0), -1)
+
+    topk._select = fewer
+
+
+def index_key_of_next_row(whole):
+    """The indexer's cache has each key, with its scale, in the slot of the next row."""
+    module = importlib.import_module("vllm.models.deepseek_v32.amd.rocm")
+    real = module.fused_norm_rope
+
+    def shifted(*rest, slot_mapping=None, **named):
+        other = None if slot_mapping is None else slot_mapping.roll(1)
+        return real(*rest, slot_mapping=slot_mapping, indexer_slot_mapping=other, **named)
+
+    module.fused_norm_rope = shifted
+
+
 #: Group -> plants of one machine and one model, each with its scenario.
 _MLA = "e2e1:requests=3;tokens=6;longest=40;layers=1"
 _FP8 = "e2e1:arch=gfx950;cache=fp8;requests=4;tokens=4;longest=70;layers=1;late=1"
 #: Two steps, each with a whole prompt: a prompt with a cached part has no FP8 plan.
 _STAGED = "e2e1:arch=gfx950;cache=fp8;requests=2;tokens=1;longest=48;layers=1;late=1;chunk=48"
 _FA = "e2e1:model=llama;heads=8;requests=3;tokens=6;longest=60;layers=1;chunk=24;prefix=1"
+_DSA = "e2e1:arch=gfx950;model=dsa;requests=2;tokens=3;longest=150;layers=1"
 GROUPS = {
+    "dsa": {
+        "none": _DSA,
+        "conversion_of_next_request": _DSA,
+        "one_key_too_few": _DSA,
+        "index_key_of_next_row": _DSA},
     "mla": {
         "none": _MLA,
         "block_is_a_token": _MLA,

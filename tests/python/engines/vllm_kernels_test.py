@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch", reason="stand-ins need torch, which is not 
 
 from mla_testbed import FaultError, world  # noqa: E402
 from mla_testbed.engines import plain  # noqa: E402
-from mla_testbed.engines.vllm import kernels  # noqa: E402
+from mla_testbed.engines.vllm import kernels, topk  # noqa: E402
 
 
 @pytest.fixture
@@ -101,3 +101,28 @@ def test_a_device_view_of_pinned_memory_is_that_memory():
         assert pinned.tolist() == [1, 1, 6, 1, 1, 1]
         del pinned
         assert view.sum().item() == 11
+
+
+def test_a_query_is_joined_of_its_two_parts():
+    latent, rope = torch.rand(3, 2, 8), torch.rand(3, 2, 4)
+    out = torch.empty(3, 2, 12)
+    kernels.concat_mla_q(latent, rope, out)
+    assert torch.equal(out, torch.cat([latent, rope], -1))
+
+
+@pytest.mark.parametrize(("lengths", "next_n"), [
+    (torch.tensor([5, 6]), 2), (torch.tensor([[4, 5], [5, 6]]), 2),
+    (torch.tensor([4, 5, 5, 6]), 1)])
+def test_top_k_of_decodes_takes_lengths_of_rows_or_of_requests(lengths, next_n):
+    logits = torch.arange(8.0).repeat(4, 1)
+    indices, seen = torch.full((4, 3), 7, dtype=torch.int32), []
+    with topk.watched(seen.append):
+        topk._decode(logits, next_n, lengths, indices, 4, 8, 1, 3)
+    assert indices.tolist() == [[3, 2, 1], [4, 3, 2], [4, 3, 2], [5, 4, 3]]
+    assert seen[0].of(1).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_top_k_of_prompts_counts_from_the_start_of_a_row_and_fills_up_with_none():
+    logits, indices = torch.tensor([[9.0, 1, 2, 3, 9]]), torch.full((1, 4), 7, dtype=torch.int32)
+    topk._prefill(logits, torch.tensor([1]), torch.tensor([4]), indices, 1, 5, 1, 4)
+    assert indices.tolist() == [[2, 1, 0, -1]]

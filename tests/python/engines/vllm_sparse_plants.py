@@ -8,13 +8,14 @@ A plant changes what the unmodified builder returned, or a function that builder
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import sys
 from unittest import mock
 
 #: Plant -> properties that catch it. Sums that are too large show as a write past the end where the
-#: buffer is full. The first are in the builder, the others in the forward.
+#: buffer is full. The first are in the builder, then come those in the forward, and in the indexer.
 PLANTS = {
     "OneKeyMore": "P04 P06", "NoLimit": "P04 P06", "LateSums": "P04 P06", "TwoRows": "P04",
     "NextOwner": "P26",
@@ -22,7 +23,11 @@ PLANTS = {
     "NextRequest": "P01", "NextRow": "P01 P13", "OneLayer": "P01", "SmallTable": "P01",
     "SkipsATile": "P01", "LateLists": "P06", "LaterKeys": "P01 P13", "HalfScale": "P05",
     "ReadsFirstKey": "P05", "WrongCall": "P28",
+    "ScaleOfNextToken": "SP-02 SP-03", "SlotOfNextRow": "SP-03", "GathersNextRequest": "SP-05",
+    "WeightsOfNextRow": "SP-06", "OneKeyShort": "SP-06", "OneKeyTooFew": "SP-10",
+    "TakesTheFirst": "SP-11",
 }
+OPS = "vllm.v1.attention.ops.rocm_aiter_mla_sparse"
 
 
 class Planted:
@@ -119,6 +124,49 @@ def _in_operations(module, plant: str) -> dict[str, object]:
     return {} if found is None else {"mla_decode_fwd": staticmethod(found)}
 
 
+def _in_indexer(ops, plant: str) -> dict[str, object]:
+    """What the indexer's operation calls is replaced by."""
+    write, gather, logits = (getattr(ops, name) for name in (
+        "indexer_k_quant_and_cache_triton", "cp_gather_indexer_k_quant_cache_triton",
+        "rocm_fp8_paged_mqa_logits"))
+
+    def scales(k, cache, *more):
+        write(k, cache, *more)
+        flat = cache.flatten(1) if cache.is_contiguous() else cache.as_strided(
+            (cache.shape[0], cache.shape[1] * 132), (cache.stride(0), 1))
+        tail = flat[:, cache.shape[1] * 128:]
+        tail.copy_(tail.roll(4, 1))
+
+    def next_request(cache, codes, scale, table, *more, **named):
+        gather(cache, codes, scale, table.roll(1, 0).contiguous(), *more, **named)
+
+    return {
+        "ScaleOfNextToken": {"indexer_k_quant_and_cache_triton": scales},
+        "SlotOfNextRow": {"indexer_k_quant_and_cache_triton": lambda k, cache, slots, *a: write(
+            k, cache, slots.roll(1), *a)},
+        "GathersNextRequest": {"cp_gather_indexer_k_quant_cache_triton": next_request},
+        "WeightsOfNextRow": {"rocm_fp8_paged_mqa_logits": lambda q, cache, w, *a, **n: logits(
+            q, cache, w.roll(1, 0).contiguous(), *a, **n)},
+        "OneKeyShort": {"rocm_fp8_paged_mqa_logits": lambda q, cache, w, lens, *a, **n: logits(
+            q, cache, w, (lens - 1).clamp(min=0), *a, **n)},
+    }.get(plant, {})
+
+
+def _in_topk(select, plant: str) -> dict[str, object]:
+    """What stands for vLLM's compiled top-k is replaced by."""
+    def too_few(logits, starts, ends, indices, k):
+        select(logits, starts, ends, indices, k)
+        last = (indices >= 0).sum(1, keepdim=True) - 1
+        indices.scatter_(1, last.clamp(min=0), -1)
+
+    def first_keys(logits, starts, ends, indices, k):
+        select(logits, starts, ends, indices, k)
+        indices.copy_((indices >= 0) * (indices * 0).add(1).cumsum(1) - 1)
+
+    found = {"OneKeyTooFew": too_few, "TakesTheFirst": first_keys}.get(plant)
+    return {} if found is None else {"_select": found}
+
+
 def _in_planner(plant: str, real) -> dict[str, object]:
     """What aiter's planner is replaced by."""
     def shorter(qo, sums, *more, **named):
@@ -132,6 +180,7 @@ def main(cases: list[str]) -> None:
     from mla_testbed.engines import Machine  # noqa: PLC0415 where vLLM is
     from mla_testbed.engines.judge import judge  # noqa: PLC0415
     from mla_testbed.engines.sparse.kind import Sparse  # noqa: PLC0415
+    from mla_testbed.engines.vllm import topk  # noqa: PLC0415
     from mla_testbed.engines.vllm.sparse_adapter import VllmSparse  # noqa: PLC0415
 
     out = os.fdopen(os.dup(1), "w")
@@ -139,13 +188,15 @@ def main(cases: list[str]) -> None:
     engine = VllmSparse(Machine("gfx942", 304))
     import aiter  # noqa: PLC0415 the machine around it is there now
 
-    module = engine._module
+    module, ops = engine._module, importlib.import_module(OPS)
     for plant in ("", *PLANTS):
         planted = Planted(engine, plant)
         with contextlib.ExitStack() as stack:
             for owner, changes in (
                     (module, _in_module(module, plant)),
                     (module.rocm_aiter_ops, _in_operations(module, plant)),
+                    (ops, _in_indexer(ops, plant)),
+                    (topk, _in_topk(topk._select, plant)),
                     (aiter, _in_planner(plant, aiter.get_mla_metadata_v1))):
                 for name, value in changes.items():
                     stack.enter_context(mock.patch.object(owner, name, value))

@@ -45,6 +45,35 @@ def test_random_cases_pass(more):
     assert int(re.search(r"(\d+) attended", done.stdout)[1]) >= 15
 
 
+#: Prompts are a chunk of the indexer's for each row where the seed is odd. Blocks of 1 and 64; past
+#: 2,048 keys; 2,048 selected ones, for which vLLM on gfx950 calls AITER's top-k.
+INDEXED = [
+    "mla1:2q1s90_1q20s300;heads=16;block=1;data=normal.40",
+    "mla1:2q1s90_1q20s300_1q17s90;heads=16;block=64;data=normal.45",
+    "mla1:1q1s2500_1q2s2900;heads=16;block=64;data=normal.46",
+    "mla1:2q1s2300;heads=16;block=128;pad=1;data=normal.47",
+]
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_the_indexer_selects_in_small_and_large_blocks_and_of_long_contexts(arch, tmp_path):
+    (tmp_path / "cases.txt").write_text("\n".join(INDEXED) + "\n")
+    done = run("run", "--kind", "sparse", "--cases-file", tmp_path / "cases.txt", "--attend",
+               len(INDEXED), "--arch", arch, "--no-ledger")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"cases {len(INDEXED)}: {len(INDEXED)} pass" in done.stdout
+
+
+@pytest.mark.parametrize(("case", "sentence"), [
+    ("mla1:2q1s300;heads=16;block=64;data=normal.24",
+     "FAIL SP-06 .*\n  step 0: row 1 .request 1. key 0: the logit is -inf; .* wrong are 20 of 300"),
+    ("mla1:1q1s1;heads=16;block=48", "FAIL P28 .*\n.* in deepgemm_fp8_paged_mqa_logits")])
+def test_known_defects_of_the_indexers_logits_are_found(case, sentence):
+    done = run("replay", case, "--kind", "sparse", "--arch", "gfx950")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(sentence, done.stdout), done.stdout
+
+
 def test_without_aiter_lists_and_plans_are_judged_and_nothing_attended(sound):
     done = run("run", "--kind", "sparse", "--cases-file", sound, "--attend", 3,
                "--arch", "gfx942", "--without-aiter", "--no-ledger")

@@ -30,6 +30,17 @@ def check_write(inputs: Inputs, write: Write, divisors: Sequence[float],
                          _outside(inputs, before, after)))
 
 
+def check_written(inputs: Inputs, before: np.ndarray, after: np.ndarray,
+                  divisors: Sequence[float], floor: float = cache.FLOOR) -> list[Finding]:
+    """SP-02 to SP-04 of one step of a writer, whose slots may have -1 among them.
+
+    Args:
+        before, after: the cache.
+    """
+    return first(STAGE, (_tokens(inputs, after, divisors, floor),
+                         _outside(inputs, before, after)))
+
+
 def _padding(inputs: Inputs, before: np.ndarray, after: np.ndarray) -> Sentences:
     changed = np.flatnonzero(before != after)
     if changed.size:
@@ -131,4 +142,5 @@ def _named(inputs: Inputs, byte: int) -> str:
     return f"byte {byte} (block {block}: {what})"
 
 
-__all__ = ["GATHER", "SCALE_NEAR", "STAGE", "Write", "check_gather", "check_write"]
+__all__ = ["GATHER", "SCALE_NEAR", "STAGE", "Write", "check_gather", "check_write",
+           "check_written"]

@@ -63,7 +63,9 @@ class Ahead:
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
     with _disable_current_modes(), torch.inference_mode():
-        return tensor.reshape(-1).contiguous().view(torch.uint8)
+        # A clone of one element has a stride of its own, which `view` asks for.
+        flat = tensor.reshape(-1).clone(memory_format=torch.contiguous_format)
+        return flat.view(torch.uint8)
 
 
 def _caller() -> str:

@@ -34,6 +34,8 @@ class Built:
         last_pages_are_sums: of sparse MLA: the engine hands 0, 1, 2 ... to the kernel for lengths
             of last pages. With pages of one token no kernel of AITER reads them: results are the
             same (docs/findings/sparse.md).
+        indexed: of sparse MLA: what the engine's own indexer left (sparse/indexer.py); None: its
+            selection was drawn.
         metadata: the engine's own object, for `attend`.
         addresses: tensors that a captured graph reads, by name: their addresses. Empty outside of
             graphs.
@@ -48,6 +50,7 @@ class Built:
     elsewhere: tuple[int, ...] = ()
     padding_keys: int = 0
     last_pages_are_sums: bool = False
+    indexed: Any = None
 
     @property
     def planned(self) -> bool:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+import numpy as np
 import torch
 
 from ..decode.kind import Decode
 from ..findings import Finding
+from ..sparse import SparseStep
+from ..sparse.kind import Sparse
 from ..step import EngineStep
+from . import indexed
 from .prompts import Floor
 from .reference import Reference, Traced
 from .scenario import Scenario
 from .traced import Served, Step
 
 _ORDER = ("query", "key", "attention")
-LOGITS = "logits"
+LOGITS, SELECTION = "logits", "selection"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,8 +30,9 @@ class Fault:
     Attributes:
         step, request, position: where; a position is that of a token in its request.
         layer: number of the layer, None for logits and for tokens.
-        tensor: "query", "key", "attention", "logits", "tokens" or "positions".
+        tensor: "query", "key", "attention", "logits", "tokens", "positions" or "selection".
         off, bound: largest difference of an element, and what rounding explains.
+        what: of a selection, what is wrong with it.
     """
 
     step: int
@@ -37,12 +42,15 @@ class Fault:
     tensor: str
     off: float
     bound: float
+    what: str = ""
 
     def __str__(self) -> str:
         where = "" if self.layer is None else f"layer {self.layer}, "
         text = f"step {self.step}, {where}request {self.request}, position {self.position}: "
         if self.tensor in ("tokens", "positions"):
             return text + f"the model got other {self.tensor} than the request has"
+        if self.what:
+            return text + f"the row {self.what}; rounding explains {self.bound:.3g}"
         return text + (f"{self.tensor} is off by {self.off:.3g}; rounding explains "
                        f"{self.bound:.3g}")
 
@@ -95,7 +103,25 @@ class Finder:
                                                traced.layers[layer][name])
                         if fault is not None:
                             return fault
+                    found = step.layers[layer].get(SELECTION)
+                    if found is not None and name == _ORDER[0]:
+                        wrong = self._selected(step, one, start, layer, found,
+                                               traced.layers[layer]["index"])
+                        if wrong is not None:
+                            return wrong
         return self._logits(step, right)
+
+    def _selected(self, step: Step, one: Served, start: int, layer: int, found: torch.Tensor,
+                  index: torch.Tensor) -> Fault | None:
+        """Each row's selection, against exact logits of the indexer."""
+        self.worst[SELECTION] = 0.0
+        room = self._floor.of("index")
+        for place in range(one.rows):
+            at = start + place
+            wrong = indexed.fault(index[at, :at + 1], found[one.first + place], room)
+            if wrong is not None:
+                return Fault(step.number, one.request, at, layer, SELECTION, 0, room, wrong)
+        return None
 
     def _expected(self, request: int, start: int, tokens: list[int]) -> tuple[Traced, torch.Tensor]:
         """Of a request whose rows are these tokens: the request's own, or drafts."""
@@ -153,12 +179,23 @@ def engine_step(scenario: Scenario, units: int, step: Step) -> EngineStep:
         kv_scale=1.0, data_seed=0)
 
 
+def _sparse_lists(truth: EngineStep, step: Step) -> list[Finding]:
+    """The lists of the first layer, for the keys that its indexer selected."""
+    assert step.built is not None
+    chosen = step.layers[0][SELECTION].numpy().astype(np.int32)
+    whole = SparseStep(**vars(truth), topk=indexed.TOPK, layers=step.cache_layers)
+    return Sparse().check(dataclasses.replace(whole, chosen=tuple(
+        row[:count] for row, count in zip(chosen, whole.counts, strict=True))), step.built)
+
+
 def judged_lists(scenario: Scenario, units: int, steps: Iterable[Step]) -> list[Finding]:
     """The lists and plans that decode kernels read, by the properties of decode; those of the first
     step that fails."""
     for step in steps:
         if step.built is not None and step.positions is not None:
-            found = Decode().check(engine_step(scenario, units, step), step.built)
+            truth = engine_step(scenario, units, step)
+            found = (_sparse_lists(truth, step) if scenario.model == "dsa"
+                     else Decode().check(truth, step.built))
             if found:
                 return found
     return []

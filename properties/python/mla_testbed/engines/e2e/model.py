@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from . import indexed
 from .scenario import Scenario
 
 HIDDEN, VOCABULARY, MIDDLE, POSITIONS = 256, 256, 512, 2048
@@ -31,6 +32,7 @@ class Model:
     heads: int
     layers: int
     mla: bool
+    dsa: bool = False
 
     def write(self, folder: pathlib.Path) -> None:
         """A checkpoint that engines load."""
@@ -45,20 +47,26 @@ class Model:
 def make(scenario: Scenario) -> Model:
     """The model of a scenario; the same seed, heads and layers give the same weights."""
     drawn = _Drawn(scenario.seed)
-    mla = scenario.model == "mla"
+    dsa, mla = scenario.model == "dsa", scenario.model != "llama"
     layer = _mla_layer if mla else _llama_layer
     embedding = drawn(VOCABULARY, HIDDEN, 1.0).float()
     embedding = (embedding / embedding.square().mean(-1, keepdim=True).sqrt()).bfloat16()
+    if dsa:
+        indexed.mark(embedding)
     weights = {"model.embed_tokens.weight": embedding,
                "model.norm.weight": torch.ones(HIDDEN, dtype=torch.bfloat16),
                "lm_head.weight": drawn(VOCABULARY, HIDDEN, _SPREAD / HIDDEN**0.5)}
     for number in range(scenario.layers):
         made = layer(drawn, scenario.heads)
+        if dsa:
+            made = indexed.of_layer(drawn, made, scenario.heads)
         weights.update({f"model.layers.{number}.{name}": value for name, value in made.items()})
         if scenario.spec == "mtp":
             weights.update(_echo(number + 1, weights, made))
     config = _mla_config(scenario) if mla else _llama_config(scenario)
-    return Model(config, weights, scenario.heads, scenario.layers, mla)
+    if dsa:
+        config.update(indexed.CONFIG)
+    return Model(config, weights, scenario.heads, scenario.layers, mla, dsa)
 
 
 def drafting(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

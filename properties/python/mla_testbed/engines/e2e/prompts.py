@@ -13,6 +13,7 @@ import random
 import torch
 
 from ...errors import UsageError
+from . import indexed
 from .model import VOCABULARY, Model
 from .reference import Reference, Traced, bf16, fp8
 from .scenario import Scenario
@@ -74,16 +75,17 @@ def ask(scenario: Scenario, model: Model) -> Asked:
     """
     reference = Reference(model)
     random_of = random.Random(scenario.seed)
-    shared = [random_of.randrange(VOCABULARY) for _ in range(scenario.longest * 2 // 3)]
+    token = _Tokens(scenario, random_of)
+    shared = [token(at) for at in range(scenario.longest * 2 // 3)]
     if not scenario.prefix:
         shared = []
     lengths = _lengths(scenario, random_of)
     prefixes = [[] if scenario.running and number % 3 == 2 else shared  # noqa: PLR2004
                 for number in range(scenario.requests)]
     tokens = [scenario.tokens_of(number) for number in range(scenario.requests)]
-    drawn = [[*prefix, *(random_of.randrange(VOCABULARY) for _ in range(length - len(prefix)))]
+    drawn = [[*prefix, *(token(at) for at in range(len(prefix), length))]
              for prefix, length in zip(prefixes, lengths, strict=True)]
-    more = [[random_of.randrange(VOCABULARY) for _ in range(scenario.longest + scenario.tokens)]
+    more = [[token(at) for at in range(scenario.longest + scenario.tokens)]
             for _ in range(_MORE)]
     floor = _floor(scenario, model, reference, more + [
         [*prompt, *_answer(reference, prompt, count)]
@@ -98,6 +100,17 @@ def ask(scenario: Scenario, model: Model) -> Asked:
     return Asked([a[0] for a in answers], [a[1] for a in answers], margin, floor)
 
 
+class _Tokens:
+    """Random tokens of prompts, by their position."""
+
+    def __init__(self, scenario: Scenario, random_of: random.Random) -> None:
+        self._any, self._random = scenario.model != "dsa", random_of
+
+    def __call__(self, position: int) -> int:
+        token = self._random.randrange(VOCABULARY)
+        return token if self._any else indexed.at(position, token)
+
+
 def _lengths(scenario: Scenario, random_of: random.Random) -> list[int]:
     """From 3 to the longest, which is there."""
     least = scenario.longest * 2 // 3 + 1 if scenario.prefix else min(3, scenario.longest)
@@ -109,11 +122,14 @@ def _lengths(scenario: Scenario, random_of: random.Random) -> list[int]:
 def _with_margin(reference: Reference, scenario: Scenario, shared: list[int], length: int,
                  margin: float, random_of: random.Random) -> tuple[list[int], list[int]]:
     for _ in range(_ROUNDS):
-        start = [*shared, *(random_of.randrange(VOCABULARY)
-                            for _ in range(length - len(shared) - 1))]
+        token = _Tokens(scenario, random_of)
+        start = [*shared, *(token(at) for at in range(len(shared), length - 1))]
         lasts = random_of.sample(range(VOCABULARY), _BATCH)
+        if scenario.model == "dsa":
+            lasts = list(dict.fromkeys(indexed.at(length - 1, last) for last in lasts))
         for found in _greedy(reference, start, lasts, scenario.tokens, margin):
-            return found
+            if scenario.model != "dsa" or indexed.decided([*found[0], *found[1]]):
+                return found
     raise UsageError(f"scenario '{scenario}': none of {_BATCH * _ROUNDS} prompts of {length} "
                      f"tokens has a margin of {margin:.2f} for {scenario.tokens} tokens; expected "
                      "fewer tokens, or another seed")
@@ -126,8 +142,7 @@ def _greedy(reference: Reference, start: list[int], lasts: list[int], tokens: in
     with torch.inference_mode():
         past = reference.forward(torch.tensor([start]), None)[1] if start else None
         if past is not None:
-            past = [(k.expand(len(lasts), -1, -1, -1), v.expand(len(lasts), -1, -1, -1))
-                    for k, v in past]
+            past = [tuple(of.expand(len(lasts), -1, -1, -1) for of in layer) for layer in past]
         alive, out = torch.tensor(lasts), list[torch.Tensor]()
         logits, past = reference.forward(alive[:, None], past)
         for _ in range(tokens):
@@ -138,7 +153,7 @@ def _greedy(reference: Reference, start: list[int], lasts: list[int], tokens: in
             alive, chosen = alive[keep], which[keep, 0]
             out = [column[keep] for column in out] + [chosen]
             if len(out) < tokens:
-                past = [(k[keep], v[keep]) for k, v in past]
+                past = [tuple(of[keep] for of in layer) for layer in past]
                 logits, past = reference.forward(chosen[:, None], past)
         return [([*start, int(last)], [int(column[i]) for column in out])
                 for i, last in enumerate(alive)]
@@ -151,7 +166,8 @@ def _answer(reference: Reference, prompt: list[int], tokens: int) -> list[int]:
 
 def _floor(scenario: Scenario, model: Model, reference: Reference, sequences: list[list[int]]
            ) -> Floor:
-    kinds = [Reference(model, bf16)]
+    kinds = [Reference(model, bf16, indexer=indexed.rounding(fp8(scenario.arch)) if model.dsa
+                       else None)]
     if scenario.cache == "fp8":
         kinds.append(Reference(model, bf16, fp8(scenario.arch)))
     logits = regret = 0.0

@@ -12,11 +12,13 @@ from typing import Any
 
 import torch
 
+from . import indexed
 from .model import EPSILON, GROUP, HEAD, LATENT, PLAIN, POSITIONS, ROPE, THETA, Model
 
 Rounding = Callable[[torch.Tensor], torch.Tensor]
-#: Keys and values of each layer, (batch, keys, heads, elements).
-Past = list[tuple[torch.Tensor, torch.Tensor]]
+#: Of each layer keys and values, (batch, keys, heads, elements), and with an indexer its keys,
+#: (batch, keys, 1, elements).
+Past = list[tuple[torch.Tensor, ...]]
 
 
 def exact(x: torch.Tensor) -> torch.Tensor:
@@ -38,7 +40,8 @@ def fp8(arch: str) -> Rounding:
 
 @dataclasses.dataclass
 class Traced:
-    """What a layer computed: by name, (rows, …). Names: query, key, attention."""
+    """What a layer computed: by name, (rows, …). Names: query, key, attention; index: logits of an
+    indexer for each key, 0 for later ones."""
 
     layers: list[dict[str, torch.Tensor]] = dataclasses.field(default_factory=list)
 
@@ -50,11 +53,13 @@ class Reference:
         rounding: applied to the result of each operation.
         cached: applied to what the cache holds and, with an fp8 cache, to the absorbed query; None
             if that is not rounded further.
+        indexer: applied to queries and keys of the indexer; None as well.
     """
 
-    def __init__(self, model: Model, rounding: Rounding = exact, cached: Rounding | None = None
-                 ) -> None:
+    def __init__(self, model: Model, rounding: Rounding = exact, cached: Rounding | None = None,
+                 indexer: Rounding | None = None) -> None:
         self._model, self._round, self._cached = model, rounding, cached
+        self._indexed = indexer
         self._weights = {name: value.float() for name, value in model.weights.items()}
         count = ROPE if model.mla else HEAD
         angles = torch.arange(POSITIONS).float()[:, None] * THETA ** (
@@ -97,7 +102,11 @@ class Reference:
     def _mla(self, h: torch.Tensor, of: str, past: Any, kept: dict[str, torch.Tensor]) -> Any:
         heads, (batch, rows) = self._model.heads, h.shape[:2]
         start = 0 if past is None else past[0].shape[1]
-        q = self._linear(h, of + "q_proj").view(batch, rows, heads, PLAIN + ROPE)
+        low = h
+        if self._model.dsa:
+            low = self._norm(self._linear(h, of + "q_a_proj"), of + "q_a_layernorm")
+        q = self._linear(low, of + ("q_b_proj" if self._model.dsa else "q_proj")).view(
+            batch, rows, heads, PLAIN + ROPE)
         compressed = self._linear(h, of + "kv_a_proj_with_mqa")
         latent = self._norm(compressed[..., :LATENT], of + "kv_a_layernorm")
         turned = self._turned(compressed[..., None, LATENT:], start, pairs=True)
@@ -115,16 +124,41 @@ class Reference:
             out = self._attend(q, key.expand(-1, -1, heads, -1),
                                key[..., :LATENT].expand(-1, -1, heads, -1), (PLAIN + ROPE)**-0.5)
             out = torch.einsum("bqhl,hvl->bqhv", self._round(out), expand[:, PLAIN:])
-            both = (key, key)
+            both: tuple[torch.Tensor, ...] = (key, key)
         else:
             wide = self._linear(latent, of + "kv_b_proj").view(batch, rows, heads, 2 * PLAIN)
             k = torch.cat([wide[..., :PLAIN], turned.expand(-1, -1, heads, -1)], -1)
             v = wide[..., PLAIN:]
             if past is not None:
                 k, v = torch.cat([past[0], k], 1), torch.cat([past[1], v], 1)
-            out, both = self._attend(q, k, v, (PLAIN + ROPE)**-0.5), (k, v)
+            seen = None
+            both = (k, v)
+            if self._model.dsa:
+                index, keys = self._index(h, low, of, past)
+                kept["index"], seen, both = index[0], indexed.selected(index), (k, v, keys)
+            out = self._attend(q, k, v, (PLAIN + ROPE)**-0.5, seen)
         kept["attention"] = self._round(out)[0].flatten(1)
         return self._round(out).flatten(2), both
+
+    def _index(self, h: torch.Tensor, low: torch.Tensor, of: str, past: Any
+               ) -> tuple[torch.Tensor, torch.Tensor]:
+        """(batch, rows, keys) logits of the indexer, and its keys of all tokens."""
+        start, of = 0 if past is None else past[2].shape[1], of + "indexer."
+        batch, rows = h.shape[:2]
+        q = self._linear(low, of + "wq_b").view(batch, rows, -1, indexed.KEY)
+        k = torch.nn.functional.layer_norm(
+            self._linear(h, of + "wk"), (indexed.KEY,), self._weights[of + "k_norm.weight"],
+            self._weights[of + "k_norm.bias"], indexed.EPSILON)[..., None, :]
+        q, k = (torch.cat([self._turned(x[..., :ROPE], start, pairs=False), x[..., ROPE:]], -1)
+                for x in (q, k))
+        if self._indexed is not None:
+            q, k = self._indexed(q), self._indexed(k)
+        keys = k if past is None else torch.cat([past[2], k], 1)
+        weights = self._linear(h, of + "weights_proj")
+        scores = torch.relu(torch.einsum("bqhd,bkd->bqhk", q, keys[:, :, 0]))
+        made = torch.einsum("bqhk,bqh->bqk", scores, weights) * (
+            indexed.KEY * q.shape[2])**-0.5
+        return torch.where(_seen(rows, keys.shape[1]), made, torch.zeros_like(made)), keys
 
     def _llama(self, h: torch.Tensor, of: str, past: Any, kept: dict[str, torch.Tensor]) -> Any:
         batch, rows = h.shape[:2]
@@ -149,9 +183,15 @@ class Reference:
         return self._round(torch.stack((u, w), -1).flatten(-2) if pairs else torch.cat((u, w), -1))
 
     @staticmethod
-    def _attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float) -> torch.Tensor:
+    def _attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float,
+                seen: torch.Tensor | None = None) -> torch.Tensor:
+        """seen: (batch, rows, keys) those that an indexer selected; None: all up to the row's."""
         scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * scale
-        rows, keys = scores.shape[-2:]
-        seen = torch.arange(keys)[None] <= torch.arange(rows)[:, None] + keys - rows
+        seen = _seen(*scores.shape[-2:]) if seen is None else seen[:, None]
         weights = torch.softmax(scores.masked_fill(~seen, -torch.inf), -1)
         return torch.einsum("bhqk,bkhd->bqhd", weights, v)
+
+
+def _seen(rows: int, keys: int) -> torch.Tensor:
+    """(rows, keys): whether a row comes after a key."""
+    return torch.arange(keys)[None] <= torch.arange(rows)[:, None] + keys - rows

@@ -12,7 +12,7 @@ VERSION = "e2e1"
 #: Of a cache with room to spare.
 _TOKENS = 4096
 _CHOICES: dict[str, tuple[object, ...]] = {
-    "arch": ("gfx942", "gfx950"), "model": ("mla", "llama"), "heads": (8, 16, 32, 64, 128),
+    "arch": ("gfx942", "gfx950"), "model": ("mla", "llama", "dsa"), "heads": (8, 16, 32, 64, 128),
     "block": (1, 16, 32, 64), "cache": ("bf16", "fp8"), "spec": ("none", "mtp", "ngram"),
     "backend": ("cpu", "aiter"),
 }
@@ -26,7 +26,8 @@ class Scenario:
     """One run of an engine.
 
     Attributes:
-        arch: the GPU. model: "mla" is like DeepSeek-V3, "llama" has no MLA.
+        arch: the GPU. model: "mla" is like DeepSeek-V3, "llama" has no MLA, "dsa" is like
+            DeepSeek-V3.2: an indexer selects 128 keys of each row.
         heads: query heads of this GPU, 8 as of a tensor-parallel rank of eight.
         block: tokens of a block. cache: its elements. backend: what executes AITER's operations.
         spec, draft: speculative decoding, and how many tokens are drafted.
@@ -76,6 +77,9 @@ class Scenario:
             raise UsageError("scenario field 'spec' is mtp, whose draft repeats a target of one "
                              f"layer; expected model=mla;layers=1, found model={self.model};"
                              f"layers={self.layers}")
+        if self.model == "dsa" and (self.spec != "none" or self.cache != "bf16"):
+            raise UsageError(f"scenario field 'model' is dsa; expected spec=none and cache=bf16, "
+                             f"found spec={self.spec};cache={self.cache}")
         if self.model == "llama" and (self.cache != "bf16" or self.block not in (16, 32)):
             raise UsageError(f"scenario field 'model' is llama; expected cache=bf16 and block=16 "
                              f"or 32, found cache={self.cache};block={self.block}")
@@ -151,6 +155,11 @@ NAMED: dict[str, Scenario] = {
     "fp8": Scenario(cache="fp8"),
     "fp8-gfx950": Scenario(arch="gfx950", cache="fp8", heads=8),
     "machine-code": Scenario(arch="gfx950", backend="aiter"),
+    "dsa": Scenario(arch="gfx950", model="dsa", requests=3, tokens=6, longest=200),
+    "dsa-chunked": Scenario(arch="gfx950", model="dsa", block=64, requests=3, tokens=6,
+                            longest=200, chunk=96, prefix=1, late=1),
+    "dsa-graphs": Scenario(model="dsa", block=1, requests=3, tokens=6, longest=180, graphs=1,
+                           layers=1),
     "fa": Scenario(model="llama", heads=8, chunk=32, prefix=1),
 }
 

@@ -38,6 +38,7 @@ class Step:
         logits: (rows of `logit_rows`, vocabulary).
         built: what the decode kernel of the first layer was about to read.
         replayed: the step's layers were a graph's.
+        cache_layers: of a model with an indexer: layers whose blocks lie between two of a layer's.
     """
 
     number: int
@@ -49,6 +50,7 @@ class Step:
     logit_rows: torch.Tensor | None = None
     built: Built | None = None
     replayed: bool = False
+    cache_layers: int = 1
 
     @property
     def rows(self) -> int:

@@ -176,7 +176,8 @@ def _drafts(drafts: Drafts, steps: list[Step], result: Result) -> None:
 
 def _seen(worst: dict[str, float], steps: list[Step], result: Result, whole: Any) -> None:
     """What was not watched did not pass."""
-    missing = [name for name in ("query", "key", "attention", "logits") if name not in worst]
+    first = finder.SELECTION if Scenario.parse(result.scenario).model == "dsa" else "query"
+    missing = [name for name in (first, "key", "attention", "logits") if name not in worst]
     blind = [str(step.number) for step in steps if step.tokens is None]
     if missing or blind or not steps:
         result.unknown(f"{whole.name} {result.version} runs elsewhere than where it is watched: "

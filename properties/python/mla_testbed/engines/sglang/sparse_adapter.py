@@ -178,7 +178,8 @@ class SglangSparse(SglangEngine):
                            if step.dtype_kv == "bf16" else np.zeros((1, server.WIDTH), np.uint8))
             query = torch.zeros((rows, step.heads, server.WIDTH), dtype=torch.bfloat16,
                                 device="cuda")
-            self._forward(step, kept, query, live)
+            with server.poisoned(int(POISON)):  # a forward plans in buffers of its own
+                self._forward(step, kept, query, live)
         finally:
             self.module.mla_decode_fwd = self._kernel
         return self._calls[-1]

@@ -14,7 +14,9 @@ from ..decode.built import PADDING, Built
 from ..decode.opinion import opinions_of
 from ..decode.plans import OfPlans
 from ..decode.result import Part
+from ..findings import Finding
 from ..line import CaseLine
+from .indexer import check_indexed, selecting
 from .lists import check_lists
 from .step import SparseStep, model_of, sparse_steps_of
 
@@ -36,7 +38,13 @@ class Sparse(OfPlans[SparseStep]):
                           "sglang": "mla_testbed.engines.sglang.sparse_adapter:SglangSparse"}
     in_cases = False
     steps = staticmethod(sparse_steps_of)
-    lists = staticmethod(check_lists)
+
+    def lists(self, step: SparseStep, built: Built) -> list[Finding]:
+        """The stages of the engine's indexer, if it ran; then the lists of the keys it selected."""
+        if built.indexed is None:
+            return check_lists(step, built)
+        return (check_indexed(step, built.indexed)
+                or check_lists(selecting(step, built.indexed), built))
 
     def drawn(self, case: str) -> str:
         """The case, or one with contexts about as long as a row selects, and longer: half of them.
@@ -69,7 +77,8 @@ class Sparse(OfPlans[SparseStep]):
     def facts(self, step: SparseStep, built: Built | None) -> dict[str, Any]:
         """Those of decode, and what a row selects."""
         return {**super().facts(step, built), "kind": self.name, "topk": step.topk,
-                "layers": step.layers, "selects": int(step.visible.max()) > step.topk}
+                "layers": step.layers, "selects": int(step.visible.max()) > step.topk,
+                **_indexed(step, built)}
 
     def opinions(self, engine: str, step: SparseStep, built: Built) -> list[str]:
         """What our core would have asked of the planner for requests of a row each."""
@@ -82,9 +91,17 @@ class Sparse(OfPlans[SparseStep]):
 
     def part(self, step: SparseStep, built: Built) -> Part:
         """Each row alone, over the keys that were selected for it."""
+        step = selecting(step, built.indexed)
         slots = [step.token_slots(request)[step.selected[row]]
                  for row, request in enumerate(built.live)]
         return Part(tuple(dict.fromkeys(built.live)), np.arange(len(slots) + 1), slots)
+
+
+def _indexed(step: SparseStep, built: Built | None) -> dict[str, bool]:
+    """Whether the engine's indexer ran, and whether its logits end within a block."""
+    found = None if built is None else built.indexed
+    return {"indexed": found is not None,
+            "ragged_columns": found is not None and found.columns % step.block_size != 0}
 
 
 def _about(topk: int, rows: int, source: random.Random) -> int:

@@ -24,10 +24,12 @@ class SparseStep(EngineStep):
     Attributes:
         topk: most keys of a row. A row that sees fewer has all of them.
         layers: layers whose blocks lie between two blocks of this one's cache, this one included.
+        chosen: the keys of each row that an engine's indexer selected; None: they are drawn.
     """
 
     topk: int
     layers: int
+    chosen: tuple[np.ndarray, ...] | None = None
 
     @property
     def owners(self) -> np.ndarray:
@@ -48,8 +50,10 @@ class SparseStep(EngineStep):
 
     @functools.cached_property
     def selected(self) -> tuple[np.ndarray, ...]:
-        """The keys of each row, positions in their request, in random order. The last key that a
-        row sees is one of them."""
+        """The keys of each row, positions in their request. Drawn ones are in random order, and the
+        last key that a row sees is one of them."""
+        if self.chosen is not None:
+            return self.chosen
         made = []
         for row, (visible, count) in enumerate(zip(self.visible, self.counts, strict=True)):
             draw = np.random.default_rng([self.data_seed, self.number, row])

@@ -12,6 +12,8 @@ from .config import Limits
 
 #: The block that vLLM gives to no request; the tables of padding requests name it.
 NULL_BLOCK = 0
+#: The slot of a row of padding, which is not written.
+NO_SLOT = -1
 
 
 class RunnerBuffers:
@@ -23,10 +25,11 @@ class RunnerBuffers:
     Args:
         whole_columns: the table is as wide as the next power of two. Kernels are compiled anew for
             each width that is a constant of theirs.
+        rows: of a step at most, padding included, whose slots are told; 0: all are told slot 0.
     """
 
     def __init__(
-        self, limits: Limits, block_size: int, *, whole_columns: bool = False
+        self, limits: Limits, block_size: int, *, whole_columns: bool = False, rows: int = 0
     ) -> None:
         device = torch.device("cuda")
         columns = -(-limits.keys // block_size)
@@ -35,6 +38,7 @@ class RunnerBuffers:
         self.query_start_loc = torch.zeros(limits.requests + 1, dtype=torch.int32, device=device)
         self.seq_lens = torch.zeros(limits.requests, dtype=torch.int32, device=device)
         self.block_table = torch.zeros(limits.requests, columns, dtype=torch.int32, device=device)
+        self.new_slots = torch.full((rows,), NO_SLOT, dtype=torch.int64, device=device)
 
     def fill(
         self, step: EngineStep, requests: int, rows: int, *, longest: int | None = None
@@ -66,8 +70,17 @@ class RunnerBuffers:
             max_query_len=max(step.query_lens),
             max_seq_len=longest if longest is not None else max(step.seq_lens),
             block_table_tensor=self.block_table[:requests],
-            slot_mapping=torch.zeros(rows, dtype=torch.int64, device="cuda"), causal=True,
+            slot_mapping=self._slot_mapping(step, rows), causal=True,
             seq_lens_cpu_upper_bound=torch.from_numpy(lengths[:requests]))
+
+    def _slot_mapping(self, step: EngineStep, rows: int) -> torch.Tensor:
+        if not self.new_slots.numel():
+            return torch.zeros(rows, dtype=torch.int64, device="cuda")
+        slots = np.full(self.new_slots.numel(), NO_SLOT, np.int64)
+        new = np.concatenate([step.new_slots(request) for request in range(step.requests)])
+        slots[:new.size] = new
+        self.new_slots.copy_(torch.from_numpy(slots))
+        return self.new_slots[:rows]
 
     def warm(self, rows: int) -> None:
         """Every request has so many rows and keys, as in the batch that a graph is captured with.
@@ -75,4 +88,5 @@ class RunnerBuffers:
         starts = torch.arange(self.query_start_loc.numel(), dtype=torch.int32) * rows
         self.query_start_loc.copy_(starts)
         self.seq_lens.fill_(rows)
+        self.new_slots.fill_(NO_SLOT)
 

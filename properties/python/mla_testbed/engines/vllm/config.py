@@ -143,7 +143,8 @@ def speculation(method: str, tokens: int) -> SimpleNamespace | None:
         return None
     return SimpleNamespace(
         method=method, num_speculative_tokens=tokens, parallel_drafting=False,
-        enforce_eager=False, use_eagle=lambda: method.startswith("eagle"))
+        enforce_eager=False, enable_adaptive_verification=False,
+        use_eagle=lambda: method.startswith("eagle"))
 
 
 def layer() -> SimpleNamespace:

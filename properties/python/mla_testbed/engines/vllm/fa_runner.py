@@ -52,19 +52,13 @@ class FaRunner(RunnerBuffers):
     """The slots of new rows, too."""
 
     def __init__(self, limits: Limits, block_size: int, rows: int) -> None:
-        super().__init__(limits, block_size)
-        self._slots = torch.full((rows,), -1, dtype=torch.int64, device="cuda")
+        super().__init__(limits, block_size, rows=rows)
 
     def fill(
         self, step: EngineStep, requests: int, rows: int, *, longest: int | None = None
     ) -> Any:
         """The common metadata of a step whose requests are in the engine's order."""
         common = super().fill(step, requests, rows, longest=longest)
-        slots = np.full(self._slots.numel(), -1, np.int64)
-        live = np.concatenate([step.new_slots(request) for request in range(step.requests)])
-        slots[:live.size] = live
-        self._slots.copy_(torch.from_numpy(slots))
-        common.slot_mapping = self._slots[:rows]
         common.causal = step.causal
         return common
 

@@ -97,6 +97,12 @@ def concat_and_cache_mla(
         kv_cache[slots // kv_cache.shape[1], slots % kv_cache.shape[1]] = rows.to(kv_cache.dtype)
 
 
+def concat_mla_q(ql_nope: torch.Tensor, q_pe: torch.Tensor, q_out: torch.Tensor) -> None:
+    """q_out = [ql_nope, q_pe], (rows, heads, 512 and 64 elements)."""
+    q_out[..., :ql_nope.shape[-1]] = ql_nope
+    q_out[..., ql_nope.shape[-1]:] = q_pe
+
+
 def static_scaled_fp8_quant(result: torch.Tensor, input: torch.Tensor, scale: torch.Tensor,
                             group_shape: Any = None) -> None:
     """result = input / scale, saturated. One scale."""
@@ -130,6 +136,8 @@ _SERVED: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("_C_cache_ops", "concat_and_cache_mla(Tensor kv_c, Tensor k_pe, Tensor! kv_cache, "
      "Tensor slot_mapping, str kv_cache_dtype, Tensor scale, bool skip_scale=False) -> ()",
      concat_and_cache_mla),
+    ("_C_cache_ops", "concat_mla_q(Tensor ql_nope, Tensor q_pe, Tensor! q_out) -> ()",
+     concat_mla_q),
     ("_rocm_C", "wvSplitK(Tensor in_a, Tensor in_b, Tensor? in_bias, int CuCount) -> Tensor",
      lambda a, b, bias, units: plain.linear(a, b, bias)),
     ("_rocm_C", "wvSplitKrc(Tensor in_a, Tensor in_b, Tensor? in_bias, int CuCount) -> Tensor",
@@ -143,13 +151,14 @@ def install() -> None:
     """Once in a process, inside a stage, after AITER and vLLM are imported."""
     operations.install()
     for namespace, schema, body in _SERVED:
-        _define(namespace, schema, plain.counted(schema.partition("(")[0], body))
+        define(namespace, schema, plain.counted(schema.partition("(")[0], body))
     for schema in _NEVER_CALLED:
-        _define("_C", schema, None)
+        define("_C", schema, None)
     torch.ops._C.get_cuda_view_from_cpu_tensor = device_view
 
 
-def _define(namespace: str, schema: str, body: Callable[..., Any] | None) -> None:
+def define(namespace: str, schema: str, body: Callable[..., Any] | None) -> None:
+    """An operation of a compiled module that is not here; without a body it cannot be called."""
     name = schema.partition("(")[0]
     if hasattr(getattr(torch.ops, namespace), name):
         return

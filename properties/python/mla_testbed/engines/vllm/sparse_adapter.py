@@ -13,7 +13,9 @@ from ...planning import POISON
 from ..decode.built import PADDING, Built
 from ..engine import Machine
 from ..line import CaseLine
+from ..sparse.indexer import Indexed
 from ..sparse.step import SparseStep, model_of, with_one_layer
+from . import indexer, topk
 from .adapter import OPTIONS, VllmEngine
 from .batch import RunnerBuffers
 from .config import LAYER, Limits
@@ -23,8 +25,9 @@ from .sparse_config import implementation, most_rows, one_rank, sparse
 class VllmSparse(VllmEngine):
     """One vLLM, one architecture.
 
-    A step's metadata is built, then the impl's own forward_mqa turns the keys that were selected
-    into lists of cache rows; where nothing is attended, it ends there.
+    A step's metadata is built, the indexer selects keys, then the impl's own forward_mqa turns them
+    into lists of cache rows; where nothing is attended, it ends there. Without an indexer, as for
+    steps that it would take long for, the selection is drawn.
     """
 
     OPTIONS: ClassVar = {"speculation": OPTIONS["speculation"]}
@@ -33,6 +36,9 @@ class VllmSparse(VllmEngine):
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         one_rank()
+        self._indexes = indexer.there(self.version, attends=self.attends)
+        if self._indexes:
+            topk.install()
 
     def adapt(self, line: CaseLine) -> CaseLine:
         """As for decode. Older versions know no cache with layers in between."""
@@ -46,28 +52,60 @@ class VllmSparse(VllmEngine):
         """A builder with room for these steps, the runner's buffers and an indexer's."""
         first, limits, rows = steps[0], Limits.of(steps), most_rows(steps)
         self._current = sparse(self.base, first, limits, self._method, rows)
-        self._buffers = RunnerBuffers(limits, first.block_size, whole_columns=True)
+        self._buffers = RunnerBuffers(limits, first.block_size, whole_columns=True, rows=rows)
         self._selected = torch.full((rows, first.topk), -1, dtype=torch.int32, device=self._device)
         self._call: dict[str, Any] | None = None
         with self._entered():
             self._builder = self._module.ROCMAiterMLASparseMetadataBuilder(
                 self.spec(first), [LAYER], self._current, self._device)
             self._impl = implementation(self._module, first, self._selected)
+            self._indexer = None
+            if self._indexes and all(map(indexer.affordable, steps)):
+                self._indexer = indexer.Indexer(
+                    self._current, first, self._buffers.block_table.shape[1], self._selected)
+        self._of_indexer: dict[int, Any] = {}
         self._poison()
+
+    def capture(self, step: SparseStep) -> Built | None:  # type: ignore[override]
+        """As for decode; the batch that a graph is captured with selects nothing."""
+        self._step, self._capturing = step, True
+        try:
+            return super().capture(step)
+        finally:
+            self._capturing = False
+
+    def build(self, step: SparseStep) -> Built:  # type: ignore[override]
+        """As for decode."""
+        self._step, self._capturing = step, False
+        return super().build(step)
+
+    def replay(self, step: SparseStep, captured: Built) -> Built:  # type: ignore[override]
+        """As for decode."""
+        self._step = step
+        return super().replay(step, captured)
+
+    def _build(self, common: Any, *, capture: bool) -> Any:
+        metadata = super()._build(common, capture=capture)
+        if self._indexer is not None:
+            with self._entered():
+                self._of_indexer[id(metadata)] = (
+                    metadata, self._indexer.build(self._step, common, capture=capture), capture)
+        return metadata
 
     def _built(self, step: SparseStep, metadata: Any) -> Built:  # type: ignore[override]
         """What a kernel would find at the addresses in `metadata` now, once the rows' keys were
         converted. The builder plans anew only if the lengths of a step are others than before."""
         if self._observed.decode:
             self._call = self._observed.decode[-1]
+        indexed = self._index(step, metadata)
         rows, here = self._part(metadata)
         here = min(here, step.requests)
         live = sum(step.query_lens[:here])
         elsewhere = tuple(range(here, step.requests))
         if not rows:
-            return Built(None, (), metadata, elsewhere=elsewhere)
+            return Built(None, (), metadata, elsewhere=elsewhere, indexed=indexed)
         self._builder.paged_kv_indices.fill_(int(POISON))
-        self._forward(step, rows, metadata, None, None)
+        self._forward(step, indexed, rows, metadata, None, None)
         owners = metadata.req_id_per_token[:rows].cpu().numpy()
         requests = (*(int(owner) for owner in owners[:live]), *[PADDING] * (rows - live))
         lists = {"seqlens_qo_indptr": metadata.qo_indptr,
@@ -83,7 +121,16 @@ class VllmSparse(VllmEngine):
         else:
             assert self._call is not None, "metadata with a plan, and no planner was called"
             bundle = self._observed.planned(name, self._call, lists)
-        return Built(bundle, requests, metadata, elsewhere=elsewhere)
+        return Built(bundle, requests, metadata, elsewhere=elsewhere, indexed=indexed)
+
+    def _index(self, step: SparseStep, metadata: Any) -> Indexed | None:
+        """The indexer's operation; a graph's reads the metadata of its capture."""
+        if self._indexer is None or self._capturing:
+            return None
+        _, of_indexer, captured = self._of_indexer[id(metadata)]
+        with self._entered():
+            return self._indexer.run(step, of_indexer, int(metadata.num_actual_tokens),
+                                     graph=captured)
 
     def _part(self, metadata: Any) -> tuple[int, int]:
         """Rows and requests that MLAAttention hands to forward_mqa: all, unless prefills are dense,
@@ -104,17 +151,18 @@ class VllmSparse(VllmEngine):
         """ROCMAiterMLASparseImpl.forward_mqa."""
         padded = np.zeros((len(built.requests), *q.shape[1:]), q.dtype)
         padded[:q.shape[0]] = q
-        out = self._forward(step, len(built.requests), built.metadata,
+        out = self._forward(step, built.indexed, len(built.requests), built.metadata,
                             self._tensor(padded, step.dtype_q), cache)
         result: np.ndarray = out[:q.shape[0]].float().cpu().numpy()
         return result
 
     def _forward(
-        self, step: SparseStep, rows: int, metadata: Any, query: torch.Tensor | None,
-        cache: np.ndarray | None,
+        self, step: SparseStep, indexed: Indexed | None, rows: int, metadata: Any,
+        query: torch.Tensor | None, cache: np.ndarray | None,
     ) -> Any:
         """forward_mqa; without a query it ends before the kernel is called, and reads no cache."""
-        self._selected.copy_(torch.from_numpy(step.selection(0, self._selected.shape[0])))
+        self._selected.copy_(torch.from_numpy(
+            step.selection(0, self._selected.shape[0]) if indexed is None else indexed.selection))
         scale = torch.full((1,), step.q_scale, device=self._device)
         layer = SimpleNamespace(
             _q_scale=scale, _k_scale=torch.full((1,), step.kv_scale, device=self._device))

@@ -22,6 +22,8 @@ _MLA = "vllm.model_executor.layers.attention.mla_attention:MLAAttention.forward_
 _FA = "vllm.v1.attention.backends.rocm_aiter_fa:AiterFlashAttentionImpl.forward"
 _LOGITS = {"mla": "vllm.model_executor.models.deepseek_v2:DeepseekV2ForCausalLM.compute_logits",
            "llama": "vllm.model_executor.models.llama:LlamaForCausalLM.compute_logits"}
+_LOGITS["dsa"] = _LOGITS["mla"]
+_DSA = "vllm.models.deepseek_v32.amd.rocm:DeepseekV32MLAAttention._fused_attention"
 
 
 class Watch(Recorder):
@@ -35,7 +37,9 @@ class Watch(Recorder):
         at = functools.partial(replace, f"vLLM {version}", SUPPORTED)
         at(_RUNNER + "prepare_inputs", self._prepared)
         at(_LOGITS[model], self._with_logits)
-        at(_MLA if model == "mla" else _FA, self._mla if model == "mla" else self._fa)
+        name, around = {"mla": (_MLA, self._mla), "llama": (_FA, self._fa),
+                        "dsa": (_DSA, self._dsa)}[model]
+        at(name, around)
 
     def _prepared(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)
@@ -99,6 +103,65 @@ class Watch(Recorder):
             return result
 
         return forward_impl
+
+    def _dsa(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        """Keys as the cache has them; the selection as the indexer leaves it."""
+        @functools.wraps(before)
+        def fused(layer: Any, positions: Any, low: Any, latent: Any, rope: Any, key: Any,
+                  weights: Any, output: torch.Tensor) -> Any:
+            from vllm.forward_context import get_forward_context
+
+            result = before(layer, positions, low, latent, rope, key, weights, output)
+            context = get_forward_context()
+            if context.attn_metadata is None or layer.kv_cache.numel() == 0:
+                return result
+            slots, cache = context.slot_mapping[layer.layer_name], layer.kv_cache
+            kept = self.keep(_number_of(layer.layer_name))
+            selection = layer.topk_indices_buffer[:len(output)]
+
+            def keep() -> None:
+                if not self.on:
+                    return
+                with _disable_current_modes():
+                    rows = copied(cache).reshape(-1, cache.shape[-1])
+                    key = rows[copied(slots).clamp(min=0)]
+                kept({"key": key, "selection": selection, "attention": output})
+
+            self.launch([output], keep)
+            if _number_of(layer.layer_name) == 0:
+                metadata = context.attn_metadata[layer.layer_name]
+                dense = bool(layer._use_sparse_mha(metadata))  # noqa: SLF001
+                self.launch([output], lambda: self._selected_lists(metadata, cache, dense=dense))
+            return result
+
+        return fused
+
+    def _selected_lists(self, metadata: Any, cache: torch.Tensor, *, dense: bool) -> None:
+        """What the kernel of selected keys read. Prompts may be attended elsewhere, densely."""
+        if not self.on:
+            return
+        step = self.steps[-1]
+        requests = int(metadata.num_decodes if dense else metadata.num_reqs)
+        rows = int(metadata.num_decode_tokens if dense else metadata.num_actual_tokens)
+        if not rows:
+            return
+        with _disable_current_modes():
+            sums = copied(metadata.paged_kv_indptr)[:rows + 1]
+            found = {"seqlens_qo_indptr": copied(metadata.qo_indptr)[:rows + 1],
+                     "seqlens_kv_indptr": sums,
+                     "kv_last_page_lens": copied(metadata.paged_kv_last_page_len)[:rows],
+                     # What follows is left from other steps, and nobody reads it.
+                     "kv_indices": copied(metadata.paged_kv_indices)[:int(sums[-1])]}
+            owners = copied(metadata.req_id_per_token)[:rows].tolist()
+            call = self.planned(metadata.work_indptr)
+            name = f"step {step.number}"
+            bundle = (self._observed.planned(name, call, found) if call is not None else
+                      self._observed.unplanned(name, unplanned(self._scenario, 1), found))
+        live = min(requests, len(step.served))
+        count = sum(one.rows for one in step.served[:live])
+        step.cache_layers = cache.stride(0) // (cache.shape[-1] * self._scenario.block)
+        step.built = Built(bundle, (*owners[:count], *[PADDING] * (rows - count)), None,
+                           elsewhere=tuple(range(live, len(step.served))))
 
     def _fa(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)

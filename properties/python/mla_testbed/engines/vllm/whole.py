@@ -16,10 +16,11 @@ from ..engine import Machine
 from ..fa import served
 from ..moved import replace
 from ..observed import Observed
-from . import installed, kernels
+from . import installed, kernels, topk
 from .watched import SUPPORTED, Watch
 
-BACKENDS = {"mla": "ROCM_AITER_MLA", "llama": "ROCM_AITER_FA"}
+BACKENDS = {"mla": "ROCM_AITER_MLA", "llama": "ROCM_AITER_FA",
+            "dsa": "ROCM_AITER_MLA_SPARSE"}
 
 
 class Whole:
@@ -54,6 +55,8 @@ class Whole:
         installed.platform()
         served.install()
         kernels.install()
+        if scenario.model == "dsa":
+            topk.install()
         # In this process: another one would have no world.
         replace(f"vLLM {self.version}", SUPPORTED,
                 "vllm.model_executor.models.registry:_run_in_subprocess",

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# The action's step: two commits of AITER are judged, and what changed is the summary of the job.
+#
+# Takes the inputs of action.yml from the environment, as COMPARE_AITER and so on. Writes the report to
+# GITHUB_STEP_SUMMARY and the exit code to GITHUB_OUTPUT.
+# Exit: 0 there is a report, and the command's exit code is accepted; else that exit code, or 4 if it
+# is 0 and there is no report; 2 the inputs are wrong.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+command=${COMPARE_COMMAND:-$root/build/cpu-release/mla-testbed}
+reports=${COMPARE_REPORTS:-mla-testbed-compare}
+aiter=${COMPARE_AITER-}
+# GitHub renders a summary of up to 1 MiB; nobody reads more lines than this.
+most_lines=400
+
+refuse() {
+  echo "::error::mla-testbed: $1"
+  exit 2
+}
+
+[[ $aiter ]] || refuse "input 'aiter' is not given; expected a checkout of AITER with its history"
+git -C "$aiter" rev-parse --git-dir >/dev/null 2>&1 || refuse "input 'aiter' is '$aiter', which is no git checkout"
+for input in BASE HEAD; do
+  variable=COMPARE_$input
+  named=${!variable-}
+  [[ $named ]] || refuse "input '${input,,}' is not given; expected a commit or branch"
+  git -C "$aiter" rev-parse --verify --quiet --end-of-options "$named^{commit}" >/dev/null ||
+    refuse "input '${input,,}' is '$named', which is no commit of '$aiter' (actions/checkout needs fetch-depth: 0)"
+done
+for code in ${COMPARE_ACCEPT:-0}; do
+  [[ $code =~ ^[0-9]+$ ]] || refuse "input 'accept' has '$code'; expected exit codes such as '0 4'"
+done
+[[ -x $command ]] || refuse "there is no command '$command'"
+arguments=(aiter compare --aiter "$aiter" --base "$COMPARE_BASE" --head "$COMPARE_HEAD"
+           --report-md "$reports/report.md")
+if [[ ${COMPARE_CASES-} ]]; then
+  [[ -f $COMPARE_CASES ]] || refuse "input 'cases' is '$COMPARE_CASES': there is no such file"
+  arguments+=(--cases "$COMPARE_CASES")
+fi
+mkdir -p "$reports" || refuse "input 'reports' is '$reports': it cannot be made"
+rm -f "$reports/report.md"
+
+# Workflow commands in foreign text are text: GitHub reads them from the log.
+stop=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+echo "::stop-commands::$stop"
+"$command" "${arguments[@]}" 2>&1 | tee "$reports/log.txt"
+code=${PIPESTATUS[0]}
+echo "::$stop::"
+
+report=1
+if [[ -s $reports/report.md ]]; then
+  head -n "$most_lines" "$reports/report.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
+else
+  report=0
+  echo "### mla-testbed: no report (exit $code); the log says why" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
+fi
+printf 'exit-code=%s\nreports=%s\n' "$code" "$reports" >>"${GITHUB_OUTPUT:-/dev/null}"
+if ((!report)); then
+  echo "::error::mla-testbed ended with exit code $code and wrote no report"
+  exit "$((code ? code : 4))"
+fi
+for accepted in ${COMPARE_ACCEPT:-0}; do
+  ((accepted != code)) || exit 0
+done
+echo "::error::mla-testbed ended with exit code $code; accepted: ${COMPARE_ACCEPT:-0}"
+exit "$code"
