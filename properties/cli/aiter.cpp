@@ -1,6 +1,8 @@
 // `mla-testbed aiter`: a command of the Python package, which imports AITER.
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -36,20 +38,22 @@ MLA_TESTBED_PYTHON names the Python that imports AITER; python3 without it.
 Examples:
   mla-testbed aiter judge --aiter aiter --rev v0.1.20..HEAD
   mla-testbed aiter bisect --aiter aiter --good v0.1.19 --bad HEAD 'mla1:2q1s600;heads=16;cu=8;gran=1'
-  mla-testbed aiter compare --aiter aiter --base main --head my-branch --report-md report.md)";
+  mla-testbed aiter compare --aiter aiter --base main --head my-branch --report-md report.md
+  mla-testbed aiter report --aiter aiter 'mla1:1q2s65;heads=128;planner=none;arch=gfx950')";
 
 }  // namespace
 
 void add_aiter(Command& app, ExitCode& exit) {
-  Command c = app.add_subcommand(kName, "Judge commits of AITER: judge, bisect, compare");
+  Command c = app.add_subcommand(kName, "Judge commits of AITER: judge, bisect, compare, report");
   c.footer(kAiterFooter);
-  c.callback([&exit] { exit = refuse(kName, "give judge, bisect or compare"); });
+  c.callback([&exit] { exit = refuse(kName, "give judge, bisect, compare or report"); });
 }
 
 std::optional<ExitCode> run_in_python(int argc, char** argv) {
   if (argc < 3 || std::string_view(argv[1]) != kName) return std::nullopt;
   const std::string_view first = argv[2];
-  if (first != "judge" && first != "bisect" && first != "compare") return std::nullopt;
+  constexpr std::array<std::string_view, 4> kActions{"judge", "bisect", "compare", "report"};
+  if (std::ranges::find(kActions, first) == kActions.end()) return std::nullopt;
   const char* named = std::getenv("MLA_TESTBED_PYTHON");
   const char* python = named != nullptr && *named != '\0' ? named : "python3";
   std::error_code none;

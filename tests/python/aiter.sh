@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# AITER's Python, unmodified: its defects, its planners beside the core's and one of its own tests, in
-# a virtual environment with all that it imports.
+# AITER's Python, unmodified: its defects, its planners beside the core's, scripts of reports and one
+# of its own tests, in a virtual environment with all that it imports.
 #
 #   tests/python/aiter.sh BUILD [PYTEST_ARGUMENT...]     AITER_SRC names a source tree of AITER
 #
@@ -27,9 +27,11 @@ environment "$venv" "$(<"$triton_requirements") ${packages[*]}" \
   exit 10
 }
 
+export MLA_TESTBED_COMMAND=$build/mla-testbed
 export MLA_TESTBED_LIBRARY=$build/lib/libmla_testbed.so PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH=$root/properties/python${PYTHONPATH:+:$PYTHONPATH}
 export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$build/triton-cache}
 cd "$root"
 exec "$venv/bin/python" -m pytest -q --durations=3 -p no:cacheprovider "$@" \
-  "$here/aiter_defects_test.py" "$here/aiter_planner_test.py" "$here/aiter_suite_test.py"
+  "$here/aiter_defects_test.py" "$here/aiter_planner_test.py" "$here/aiter_report_test.py" \
+  "$here/aiter_suite_test.py"

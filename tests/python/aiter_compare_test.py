@@ -1,12 +1,22 @@
 """Two commits beside each other: what counts as a change, what is worse, how it is told."""
 
+import os
+import pathlib
+import subprocess
+
 import pytest
 
 pytest.importorskip("torch", reason="AITER's suite needs torch, which is not installed")
 
-from mla_testbed import aiter_cases, aiter_command, aiter_compare  # noqa: E402
+from mla_testbed import (  # noqa: E402
+    aiter_cases,
+    aiter_command,
+    aiter_compare,
+    aiter_kept,
+    aiter_report,
+)
 from mla_testbed.aiter_cases import Failure, Judged  # noqa: E402
-from mla_testbed.aiter_history import Commit  # noqa: E402
+from mla_testbed.aiter_history import Commit, commit_of  # noqa: E402
 
 PLAN = {"work_indptr": [0, 1, 2], "work_info_set": [0, -1, 0, 1]}
 HOLDS = Judged({}, {}, PLAN)
@@ -21,7 +31,7 @@ def test_the_same_answers_are_no_change():
 
 def test_a_property_that_fails_now_is_worse_and_shown_by_its_smallest_case():
     assert aiter_compare.differences(HOLDS, FAILS) == [
-        ("P05 fails: out is wrong", True, "mla1:1q1s1")]
+        ("P05 fails: out is wrong", True, "P05")]
     assert aiter_compare.differences(FAILS, HOLDS) == [("P05 holds, and did not", False, "")]
 
 
@@ -40,22 +50,33 @@ def test_a_case_whose_step_is_refused_is_refused_and_one_that_fails_elsewhere_fa
     assert aiter_cases.verdict_of(FAILS.failures, {"P05": "no"}).verdict == "fail"
 
 
-REPORT = {"backends": [{"properties": [{"id": "P04"}, {"id": "P05"}, {"id": "P00"}], "failures": [
-    {"property": "P04", "case": "small", "original": "b", "message": "wrong"},
-    {"property": "P00", "case": "b", "message": "canary"}]}]}
+def verdict(name, word, message=""):
+    return {"id": name, "name": name.lower(), "verdict": word, "message": message}
 
 
-def test_a_report_and_its_record_say_of_each_case_what_fails_and_what_is_skipped():
-    record = {"texts": ["refused", "says nothing"], "backends": [{"cases": [
-        {"i": 0, "v": "psn", "m": [[1, 0], [2, 1]]}, {"i": 1, "v": "fpf", "m": []}]}]}
-    assert aiter_cases.read_answers(REPORT, record, ["a", "b"]) == {
-        "a": ({}, {"P05": "refused"}), "b": ({"P04": Failure("small", "wrong")}, {})}
+def test_of_each_case_is_told_what_fails_and_what_is_not_judged(monkeypatch, tmp_path):
+    asked = []
 
+    def replayed(_, arch, case, timeout=None):
+        asked.append((arch, case, timeout))
+        return [verdict("P01", "pass"), verdict("P22", "not-applicable", "of prefill"),
+                verdict("P05", "skip", "refused"), verdict("P41", "inconclusive", "time-out"),
+                verdict("P04", "fail", f"wrong on {case}")]
 
-def test_a_run_that_left_out_a_case_is_no_answer():
-    record = {"texts": [], "backends": [{"cases": [{"i": 0, "v": "ppp", "m": []}]}]}
-    with pytest.raises(aiter_cases.UsageError, match="1 of 2 cases were judged"):
-        aiter_cases.read_answers(REPORT, record, ["a", "b"])
+    class NoTree:
+        def __init__(self, *_):
+            pass
+
+        __enter__ = __exit__ = lambda *_: None
+
+    monkeypatch.setattr(aiter_cases, "replayed", replayed)
+    monkeypatch.setattr(aiter_cases, "Tree", NoTree)
+    monkeypatch.setattr(aiter_cases, "_plan", lambda *_: (PLAN, ""))
+    found = aiter_cases.judge_tree(tmp_path, "gfx950", ["a", "b"])
+    # What failed on "a" is asked again on "b".
+    assert found == {case: Judged({"P04": Failure(case, f"wrong on {case}")},
+                                  {"P05": "refused", "P41": "time-out"}, PLAN) for case in "ab"}
+    assert sorted(asked) == [("gfx950", "a", None), ("gfx950", "b", None)]
 
 
 def test_another_plan_is_told_by_its_first_word_and_is_not_worse():
@@ -73,16 +94,28 @@ def test_a_plan_that_is_not_made_any_more_is_worse():
     assert aiter_compare.differences(none, HOLDS)[0][1] is False
 
 
-def test_a_report_has_the_changes_and_the_line_that_shows_the_first():
-    commit = Commit("0123456789abcdef", "2026-08-22", "title", "key")
-    change = aiter_compare.Change("gfx942", "mla1:1q1s1", "P05 fails: a|b", True)
-    found = aiter_compare.Comparison(commit, commit, ["aiter/mla.py"], 8, [change])
+COMMIT = Commit("0123456789abcdef", "2026-08-22", "title", "key")
+CHANGE = aiter_compare.Change("gfx942", "mla1:1q1s1", "P05 fails: a|b", True)
+
+
+def test_a_report_has_the_changes():
+    found = aiter_compare.Comparison(COMMIT, COMMIT, ["aiter/mla.py"], [], 8, [CHANGE])
     assert found.worse
+    assert found.judged
     assert "8 cases on each side, 1 answers changed, 1 for the worse" in found.text()
-    page = found.markdown()
-    assert "| **worse** | gfx942 | `mla1:1q1s1` | P05 fails: a\\|b |" in page
-    assert "mla-testbed replay 'mla1:1q1s1' --backend aiter --device emulated:gfx942" in page
-    assert not aiter_compare.Comparison(commit, commit, [], 8, []).worse
+    assert "| **worse** | gfx942 | `mla1:1q1s1` | P05 fails: a\\|b |" in found.markdown()
+    assert "NOT JUDGED" not in found.text() + found.markdown()
+    assert not aiter_compare.Comparison(COMMIT, COMMIT, [], [], 8, []).worse
+
+
+def test_files_that_no_case_uses_are_named_and_nothing_was_judged_if_they_are_all():
+    both = ["aiter/mla.py", "csrc/kernels/mla/new.cu"]
+    some = aiter_compare.Comparison(COMMIT, COMMIT, both, both[1:], 8, [])
+    assert some.judged
+    for told in (some.text(), some.markdown()):
+        assert "NOT JUDGED: no case uses csrc/kernels/mla/new.cu" in told
+    assert not aiter_compare.Comparison(COMMIT, COMMIT, both[1:], both[1:], 8, []).judged
+    assert aiter_compare.Comparison(COMMIT, COMMIT, [], [], 8, []).judged
 
 
 def run(capsys, *words):
@@ -110,21 +143,136 @@ def test_what_is_missing_or_asked_wrongly_is_one_sentence(capsys, tmp_path, monk
     assert (code, error) == (2, f"mla-testbed aiter: '{empty}' has no case\n")
 
 
-def test_what_was_said_of_the_same_files_is_not_asked_again(tmp_path, monkeypatch):
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A clone of three commits: Python, a kernel that no case uses, Python again."""
     monkeypatch.setenv("MLA_TESTBED_CACHE", str(tmp_path / "cache"))
+    place = tmp_path / "clone"
+    place.mkdir()
+
+    def git(*words):
+        subprocess.run(["git", "-C", place, "-c", "user.name=a", "-c", "user.email=a@b", *words],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    git("init", "-q", "-b", "main")
+    for name, file, text in (("one", "aiter/mla.py", "1"), ("two", "csrc/kernels/mla/new.cu", "2"),
+                             ("three", "aiter/mla.py", "3")):
+        (place / file).parent.mkdir(parents=True, exist_ok=True)
+        (place / file).write_text(text)
+        git("add", ".")
+        git("commit", "-q", "-m", name)
+        git("tag", name)
+    return place
+
+
+def tell(names):
+    (pathlib.Path(os.environ["MLA_TESTBED_READ"]) / "1.json").write_text(names)
+
+
+def test_only_what_was_used_is_judged_again_and_what_was_not_is_named(clone, monkeypatch):
     asked = []
 
     def judge(tree, arch, cases):
-        asked.append((tree.name, arch))
-        return {case: FAILS if tree.name == "head" else HOLDS for case in cases}
+        asked.append(((tree / "aiter/mla.py").read_text(), arch))
+        tell('["aiter/mla.py", "made/by/the/build.cpp"]')
+        return {case: FAILS if asked[-1][0] == "3" else HOLDS for case in cases}
 
     monkeypatch.setattr(aiter_compare, "judge_tree", judge)
-    monkeypatch.setattr(aiter_compare, "take_out", lambda *_: None)
-    monkeypatch.setattr(aiter_compare, "git", lambda *_: "aiter/mla.py\n")
+    monkeypatch.setattr(aiter_compare, "smallest", lambda *_: "mla1:1q1s1")
     monkeypatch.setattr(aiter_compare, "full_case", lambda line, _: line)
-    base, head = (Commit(name, "2026-08-22", name, f"key {name}") for name in ("base", "head"))
+    one, two, three = (commit_of(clone, name) for name in ("one", "two", "three"))
     for _ in range(2):
-        found = aiter_compare.compare(tmp_path, base, head, {"gfx942": ("mla1:1q1s1",)})
-        assert [change.what for change in found.changes] == ["P05 fails: out is wrong"]
-        assert found.files == ["aiter/mla.py"]
-    assert asked == [("base", "gfx942"), ("head", "gfx942")]
+        same = aiter_compare.compare(clone, one, two, {"gfx942": ("mla1:1q1s1",)})
+        assert (same.changes, same.files, same.unread, same.judged) == (
+            [], ["csrc/kernels/mla/new.cu"], ["csrc/kernels/mla/new.cu"], False)
+        other = aiter_compare.compare(clone, two, three, {"gfx942": ("mla1:1q1s1",)})
+        assert [change.what for change in other.changes] == ["P05 fails: out is wrong"]
+        assert (other.files, other.unread, other.judged) == (["aiter/mla.py"], [], True)
+    assert asked == [("1", "gfx942"), ("3", "gfx942")]
+    assert "MLA_TESTBED_READ" not in os.environ
+
+
+@pytest.mark.parametrize(("over_base", "shown"), [("pass", "small"), ("fail", "large")])
+def test_the_smallest_case_is_shown_unless_it_fails_over_the_base_too(
+        clone, monkeypatch, over_base, shown):
+    monkeypatch.setattr(aiter_compare, "judge_tree", lambda tree, _, cases: {
+        case: FAILS if (tree / "aiter/mla.py").read_text() == "3" else HOLDS for case in cases})
+    monkeypatch.setattr(aiter_compare, "smallest", lambda *_: "small")
+    monkeypatch.setattr(aiter_compare, "replayed", lambda *_: [verdict("P05", over_base)])
+    monkeypatch.setattr(aiter_compare, "full_case", lambda line, _: line)
+    found = aiter_compare.compare(clone, commit_of(clone, "two"), commit_of(clone, "three"),
+                                  {"gfx942": ("large",)})
+    assert [change.case for change in found.changes] == [shown]
+
+
+def test_an_answer_holds_for_this_judge_and_what_was_used(clone, monkeypatch):
+    kept, one = aiter_kept.Kept(clone), commit_of(clone, "one")
+    made = []
+
+    def make():
+        tell('["aiter/mla.py"]')
+        made.append(len(made))
+        return str(made[-1])
+
+    assert [kept.ask(one, "gfx942", ["x"], make) for _ in range(2)] == [("0", {"aiter/mla.py"})] * 2
+    monkeypatch.setattr(aiter_kept, "judge", lambda: "another")
+    assert kept.ask(one, "gfx942", ["x"], make)[0] == "1"
+    assert kept.ask(one, "gfx950", ["x"], make)[0] == "2"
+    assert kept.ask(one, "gfx942", ["y"], make)[0] == "3"
+
+
+def test_an_answer_for_which_nothing_was_used_is_not_kept(clone):
+    kept = aiter_kept.Kept(clone)
+    said = iter("ab")
+    for name, expected in (("one", "a"), ("three", "b")):
+        assert kept.ask(commit_of(clone, name), "gfx942", ["x"], lambda: next(said)) == (
+            expected, set())
+
+
+CALL = {"name": "mla1:full", "arch": "gfx950", "num_cu": 8, "decisions": {
+    "route": "persistent", "kernel": "a16w16 qh16"}, "seqlens_qo_indptr": [0, 2, 4, 5],
+    "seqlens_kv_indptr": [0, 3, 6, 6], "kv_last_page_lens": [7, 7, 0], "page_size": 16,
+    "num_heads_per_head_k": 16, "dtype_q": "bf16", "dtype_kv": "fp8", "is_causal": True}
+NAMED = "missing-wait: wave 0 at K+0x1fc4 `v_mul_u32_u24 v18, v11, v9`, address 0x0: v11 is read"
+
+
+def test_a_report_has_shape_version_verdicts_instruction_word_and_script(monkeypatch, tmp_path):
+    asked = []
+
+    def replayed(tree, arch, case, words=()):
+        asked.append((tree.name, arch, case, list(words)))
+        return [verdict("P05", "fail", NAMED if words else "out|is wrong"), verdict("P01", "pass"),
+                verdict("P22", "not-applicable"), verdict("P04", "pass")]
+
+    plans = {"base": {**PLAN, "work_indptr": [0, 2, 2]}, "head": PLAN}
+    monkeypatch.setattr(aiter_report, "replayed", replayed)
+    monkeypatch.setattr(aiter_report, "planned", lambda tree, *_: (plans[tree.name], ""))
+    monkeypatch.setattr(aiter_report, "script", lambda _, lists, commit, title: (
+        f"{title} {commit} {lists['work_indptr']}\n"))
+    found = aiter_report.show(tmp_path / "head", COMMIT, CALL, tmp_path / "base")
+    assert asked == [("head", "gfx950", "mla1:full", []),
+                     ("head", "gfx950", "mla1:full", ["--checks", "--property", "P05"])]
+    shape = "2 requests with 2 rows and 39 keys, 1 request with 1 row and 0 keys"
+    page = found.markdown()
+    assert page.startswith(f"### MLA decode with a plan is wrong on gfx950: {shape}, 16 heads, "
+                           "bf16/fp8\n\nAITER `0123456789abcdef` (2026-08-22, title), gfx950 (MI3")
+    assert "| P05 p05 | fail | out\\|is wrong |\n| 2 others | pass | |\n" in page
+    assert "\n    K+0x1fc4: v_mul_u32_u24 v18, v11, v9\n" in page
+    assert "the base: work_indptr[1] is 1, was 2 (1 of 3 differ)\n" in page
+    assert (f"```python\nMLA decode of {shape}, 16 heads, bf16/fp8. 0123456789 [0, 1, 2]\n```"
+            in page)
+    assert found.wrong
+
+
+def test_a_report_of_a_case_that_holds_or_has_no_script_says_so(monkeypatch, tmp_path):
+    def no_script(*_):
+        raise aiter_cases.UsageError("rope has no counterpart")
+
+    monkeypatch.setattr(aiter_report, "replayed", lambda *_: [verdict("P05", "pass")])
+    monkeypatch.setattr(aiter_report, "planned", lambda *_: (PLAN, ""))
+    monkeypatch.setattr(aiter_report, "script", no_script)
+    found = aiter_report.show(tmp_path, COMMIT, CALL)
+    assert not found.wrong
+    assert "### MLA decode with a plan holds on gfx950" in found.markdown()
+    assert "rope has no counterpart" in found.markdown()
+    assert "```python" not in found.markdown()

@@ -9,7 +9,9 @@ import inspect
 import pathlib
 import shutil
 import subprocess
+import time
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -86,6 +88,38 @@ def test_a_module_is_built_once_and_anew_when_a_file_that_it_read_changes(tree):
     tree.header.write_text("header")  # as it was: both are kept
     tree.core.build_module("module_one", [str(tree.source)])
     assert (tree.built, tree.module()) == (2, "sourceheader")
+
+
+def test_two_that_need_the_same_module_at_once_build_it_once(tree):
+    real = tree.core.build_module
+    slow = tree.build
+
+    def build_slowly(*args, **kwargs):
+        time.sleep(0.3)
+        slow(*args, **kwargs)
+
+    tree.core.build_module = build_slowly
+    build.replace(tree.core, lambda name: name == "module_one", tree.place)
+    assert tree.core.build_module is not real
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: tree.core.build_module("module_one", [str(tree.source)]), range(2)))
+    assert (tree.built, tree.module()) == (1, "sourceheader")
+
+
+def test_a_module_made_from_manifests_is_built_anew_for_those_of_its_family(tree):
+    script = tree.root / "hsa" / "codegen.py"
+    for family in ("one", "two"):
+        (script.parent / "gfx942" / family).mkdir(parents=True)
+        (script.parent / "gfx942" / family / "x.csv").write_text("1")
+    script.write_text("")
+    for changed, built in ((None, 1), ("two", 1), ("one", 2)):
+        if changed is not None:
+            (script.parent / "gfx942" / changed / "x.csv").write_text("2")
+        tree.core.build_module("module_one", [str(tree.source)],
+                               blob=f"{script} -m one --output {{}}")
+        assert tree.built == built
+    assert cache.read_of_tree() >= {"hsa/codegen.py", "hsa/gfx942/one/x.csv", "csrc/one.cu"}
+    assert "hsa/gfx942/two/x.csv" not in cache.read_of_tree()
 
 
 def test_other_flags_or_another_architecture_are_another_module(tree, monkeypatch):

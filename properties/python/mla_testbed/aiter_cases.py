@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from .errors import MlaError, UsageError
 
 #: The property that is about the case's own step: where it is skipped, AITER refused the step.
 _OF_THE_STEP = "P05"
+_SKIP = "skip"
+_AT_ONCE = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +105,7 @@ class Cases:
             tree = pathlib.Path(folder)
             take_out(self._clone, commit, tree)
             try:
-                answers = _run(tree, self._arch, [case.name], self._timeout)[case.name]
+                answers = _answers(tree, self._arch, case.name, self._timeout)
             except subprocess.TimeoutExpired:
                 return Verdict(INCONCLUSIVE, f"time-out: {self._timeout:.0f} s")
             except MlaError as e:
@@ -129,20 +132,52 @@ def _last(text: str) -> str:
 
 
 def judge_tree(tree: pathlib.Path, arch: str, cases: Sequence[str]) -> dict[str, Judged]:
-    """Each case, written with all its fields, over one tree: one process plans them all, one run
-    judges them all.
+    """Each case, written with all its fields, over one tree: one process plans them all, and two at
+    a time are judged.
 
     Raises:
-        MlaError: the tree cannot be imported, or the run came to no report.
+        MlaError: the tree cannot be imported, or a case came to no answer.
     """
     with Tree(tree, arch, dict(os.environ)) as process:
         plans = {case: _plan(process, case) for case in cases}
-    answers = _run(tree, arch, cases)
-    return {case: Judged(*answers[case], *plans[case]) for case in cases}
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # each waits for a process
+        answers = list(pool.map(lambda case: _answers(tree, arch, case), cases))
+    return {case: Judged(*told, *plans[case])
+            for case, told in zip(cases, answers, strict=True)}
+
+
+def _device(tree: pathlib.Path, arch: str) -> list[str]:
+    return ["--backend", "aiter", "--device", f"emulated:{arch}", "--aiter", str(tree)]
+
+
+def planned(tree: pathlib.Path, arch: str, call: dict[str, Any]) \
+        -> tuple[dict[str, list[int]], str]:
+    """The lists that a tree's planner makes, or why it makes none. MlaError: no tree."""
+    with Tree(tree, arch, dict(os.environ)) as process:
+        return _plan_of(process, call)
+
+
+def replayed(tree: pathlib.Path, arch: str, case: str, words: Sequence[str] = (),
+             timeout: float | None = None) -> list[dict[str, str]]:
+    """What each property says of a case over a tree: id, name, verdict, message.
+
+    Raises:
+        UsageError: the command came to no answer.
+    """
+    done = _ask(["replay", case, *_device(tree, arch), "--json", *words], timeout)
+    try:
+        told: list[dict[str, str]] = json.loads(done.stdout)["backends"][0]["properties"]
+    except (ValueError, LookupError) as e:
+        raise UsageError(_last(done.stderr)
+                         or f"mla-testbed replay ended with {done.returncode}") from e
+    return told
 
 
 def _plan(process: Tree, case: str) -> tuple[dict[str, list[int]], str]:
-    call = planner_call(case)
+    return _plan_of(process, planner_call(case))
+
+
+def _plan_of(process: Tree, call: dict[str, Any]) -> tuple[dict[str, list[int]], str]:
     if call["decisions"]["route"] == "split":
         return {}, ""
     try:
@@ -152,40 +187,31 @@ def _plan(process: Tree, case: str) -> tuple[dict[str, list[int]], str]:
     return {name: np.asarray(lists[name]).reshape(-1).tolist() for name in LISTS}, ""
 
 
-def _run(tree: pathlib.Path, arch: str, cases: Sequence[str],
-         timeout: float | None = None) -> dict[str, _Answers]:
-    """What fails of each case, and what is skipped. MlaError: the run came to no report."""
+def _answers(tree: pathlib.Path, arch: str, case: str, timeout: float | None = None) -> _Answers:
+    """What fails, and what is not judged. One command for each case: `run` does not ask a property
+    again that failed on an earlier case."""
+    failures, skipped = {}, {}
+    for one in replayed(tree, arch, case, timeout=timeout):
+        if one["verdict"] == FAIL:
+            failures[one["id"]] = Failure(case, one["message"])
+        elif one["verdict"] in (_SKIP, INCONCLUSIVE):
+            skipped[one["id"]] = one["message"]
+    return failures, skipped
+
+
+def smallest(tree: pathlib.Path, arch: str, case: str, name: str) -> str:
+    """The smallest case that was found on which a property fails, beginning at one; "": none."""
     with tempfile.TemporaryDirectory(prefix="mla-testbed-cases-") as folder:
-        file, record = pathlib.Path(folder) / "cases.txt", pathlib.Path(folder) / "record.json"
-        file.write_text("\n".join(cases) + "\n", encoding="utf-8")
-        done = _ask(["run", "--backend", "aiter", "--device", f"emulated:{arch}", "--aiter",
-                     str(tree), "--cases-file", str(file), "--json", "--no-progress", "--record",
-                     str(record)], timeout)
-        try:
-            return read_answers(json.loads(done.stdout),
-                                json.loads(record.read_text(encoding="utf-8")), cases)
-        except (OSError, ValueError) as e:
-            raise UsageError(_last(done.stderr)
-                             or f"mla-testbed run ended with {done.returncode}") from e
-
-
-def read_answers(report: dict[str, Any], record: dict[str, Any],
-                 cases: Sequence[str]) -> dict[str, _Answers]:
-    """A run's report and its record, which has a letter for each case and property: s for skip."""
-    backend, judged = report["backends"][0], record["backends"][0]["cases"]
-    names = [one["id"] for one in backend["properties"]]
-    if [one["i"] for one in judged] != list(range(len(cases))):
-        raise UsageError(f"{len(judged)} of {len(cases)} cases were judged")
-    out: dict[str, _Answers] = {}
-    for case, one in zip(cases, judged, strict=True):
-        texts = dict(one["m"])
-        out[case] = {}, {names[n]: record["texts"][texts[n]]
-                         for n, letter in enumerate(one["v"]) if letter == "s"}
-    for told in backend["failures"]:
-        if told["property"] != "P00":  # it fails on purpose
-            original = told.get("original") or told["case"]
-            out[original][0][told["property"]] = Failure(told["case"], told["message"])
-    return out
+        file = pathlib.Path(folder) / "cases.txt"
+        file.write_text(f"{case}\n", encoding="utf-8")
+        done = _ask(["run", *_device(tree, arch), "--cases-file", str(file), "--property", name,
+                     "--json", "--no-progress"])
+    try:
+        failures = json.loads(done.stdout)["backends"][0]["failures"]
+    except (ValueError, LookupError) as e:
+        raise UsageError(_last(done.stderr)
+                         or f"mla-testbed run ended with {done.returncode}") from e
+    return next((str(told["case"]) for told in failures if told["property"] == name), "")
 
 
 def full_case(line: str, arch: str) -> str | None:

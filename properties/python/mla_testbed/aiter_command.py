@@ -3,11 +3,12 @@
     mla-testbed aiter judge --rev A..B          the suite's tests over each commit of the MLA
     mla-testbed aiter bisect --good A --bad B CASE      the commit that changed a case's verdict
     mla-testbed aiter compare --base A --head B         what a pull request changes
+    mla-testbed aiter report CASE                       a failure, as an issue's text
 
 DIR (--aiter, or AITER_SRC) is a git clone of AITER with its history. AITER's own modules and
 code objects run; each is built once and kept. Exit code: 0; 1 where something became worse, or
-bisect found a commit; 2 for wrong options; 3 where something is missing; 4 where nothing was
-judged.
+bisect found a commit; 2 for wrong options; 3 where something is missing; 4 where nothing that
+differs was judged.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import argparse
 import os
 import pathlib
 import sys
+import tempfile
 from collections.abc import Sequence
 
 from .aiter.suite.tests import TESTS, AiterTest
-from .aiter_cases import CaseLine, Cases, full_case
+from .aiter_cases import CaseLine, Cases, full_case, planner_call
 from .aiter_compare import CASES, compare
 from .aiter_history import (
     Commit,
@@ -29,8 +31,10 @@ from .aiter_history import (
     bisect,
     commit_of,
     commits,
+    take_out,
     walk,
 )
+from .aiter_report import Shown, show
 from .errors import LibraryError, MlaError, UsageError
 
 USAGE, ENVIRONMENT, UNDECIDED = 2, 3, 4
@@ -59,10 +63,16 @@ def parser() -> argparse.ArgumentParser:
     beside.add_argument("--head", metavar="B", required=True)
     beside.add_argument("--cases", metavar="FILE", help="a case on each line, in place of ours")
     beside.add_argument("--report-md", metavar="FILE", help="also write Markdown")
-    for one in (judge, halve, beside):
+    told = of.add_parser("report", help="a case over a commit, as text that can be pasted into an "
+                         "issue, with a script of AITER's own API")
+    told.add_argument("case", metavar="CASE")
+    told.add_argument("--rev", metavar="A", default="HEAD", help="the commit (HEAD)")
+    told.add_argument("--report-md", metavar="FILE", help="write it there, not to standard output")
+    for one in (judge, halve, beside, told):
         one.add_argument("--aiter", metavar="DIR", default=os.environ.get("AITER_SRC"),
                          help="a git clone of AITER (AITER_SRC)")
-        one.add_argument("--arch", default=None if one is beside else "gfx942", choices=_ARCHS)
+        if one is not told:
+            one.add_argument("--arch", default=None if one is beside else "gfx942", choices=_ARCHS)
         one.add_argument("--timeout", type=float, default=1500, metavar="S",
                          help="seconds of one test or case, with what is compiled for it")
     return made
@@ -75,8 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say_error("--aiter or AITER_SRC names a git clone of AITER", ENVIRONMENT)
     clone = pathlib.Path(options.aiter)
     try:
-        return {"judge": _judge, "bisect": _bisect, "compare": _compare}[options.action](
-            options, clone)
+        return {"judge": _judge, "bisect": _bisect, "compare": _compare, "report": _report}[
+            options.action](options, clone)
     except (HistoryError, LibraryError) as e:
         return _say_error(str(e), ENVIRONMENT)
     except (UsageError, OSError) as e:
@@ -134,8 +144,33 @@ def _compare(options: argparse.Namespace, clone: pathlib.Path) -> int:
         raise UsageError(f"no case is of {' or '.join(archs)}")
     _say(found.text())
     if options.report_md is not None:
+        page = found.markdown()
+        worse = next((change for change in found.changes if change.worse), None)
+        if worse is not None:
+            page += "\n" + _shown(clone, found.head, worse.case, found.base).markdown()
+        pathlib.Path(options.report_md).write_text(page, encoding="utf-8")
+    if found.worse:
+        return 1
+    return 0 if found.judged else UNDECIDED
+
+
+def _report(options: argparse.Namespace, clone: pathlib.Path) -> int:
+    found = _shown(clone, commit_of(clone, options.rev), options.case)
+    if options.report_md is None:
+        _say(found.markdown())
+    else:
         pathlib.Path(options.report_md).write_text(found.markdown(), encoding="utf-8")
-    return 1 if found.worse else 0
+    return 1 if found.wrong else 0
+
+
+def _shown(clone: pathlib.Path, commit: Commit, case: str, base: Commit | None = None) -> Shown:
+    call = planner_call(case)
+    with tempfile.TemporaryDirectory(prefix="mla-testbed-report-") as folder:
+        trees = {one.id: pathlib.Path(folder) / one.id for one in (commit, base) if one}
+        for one in (commit, base):
+            if one and not trees[one.id].exists():
+                take_out(clone, one, trees[one.id])
+        return show(trees[commit.id], commit, call, trees[base.id] if base else None)
 
 
 class _Either:

@@ -29,6 +29,12 @@ PATHS = ("aiter", "csrc", "op_tests", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/g
 WATCHED = ("aiter/mla.py", "aiter/ops/attention.py", "aiter/jit", "csrc/kernels/mla",
            "csrc/py_itfs_cu/asm_mla.cu", "csrc/include", "op_tests/test_mla_persistent.py",
            "op_tests/test_mla_reduce.py", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla")
+#: The MLA of gfx942 and gfx950 without its tests, as git takes paths.
+SOURCES = ("aiter/mla.py", "aiter/ops/attention.py", "csrc/kernels/mla",
+           "csrc/py_itfs_cu/asm_mla*", "csrc/include/mla*", "csrc/pybind/mla*", "hsa/codegen.py",
+           "hsa/gfx942/mla", "hsa/gfx950/mla", ":(glob)aiter/ops/triton/**/*mla*",
+           ":(glob)aiter/ops/flydsl/**/*mla*", ":(exclude,glob)**/*.md",
+           ":(exclude,glob)aiter/ops/triton/configs/**", ":(exclude,glob)**/gfx1250/**")
 #: Of a case that AITER does not take.
 REFUSED = "refused"
 _WORSE = (runner.FAIL, runner.INCONCLUSIVE, REFUSED)

@@ -111,10 +111,12 @@ expect_err "'/no/python' cannot be started"
 # The Python command: without words, and in a Python without the package.
 try aiter
 expect_exit 2
-expect_err 'give judge, bisect or compare'
-MLA_TESTBED_PYTHON=/no/python try aiter judge --rev A..B
-expect_exit 3
-expect_err "'/no/python' cannot be started"
+expect_err 'give judge, bisect, compare or report'
+for action in judge bisect compare report; do
+  MLA_TESTBED_PYTHON=/no/python try aiter "$action" x
+  expect_exit 3
+  expect_err "'/no/python' cannot be started"
+done
 mkdir "$scratch/mla_testbed"
 echo 'raise ImportError("no torch")' >"$scratch/mla_testbed/__init__.py"
 MLA_TESTBED_PYTHON=python3 PYTHONPATH=$scratch try aiter judge --rev A..B

@@ -61,7 +61,8 @@ def replace(core: Any, own: Callable[[str], bool], place: pathlib.Path) -> None:
         recipe = cache.Recipe(md_name, session.arch(), tree, told)
         made = cache.find(recipe)
         if made is None:
-            made = _build(real, recipe, place, args, kwargs)
+            with cache.alone(recipe):  # another process may build the same
+                made = cache.find(recipe) or _build(real, recipe, place, args, kwargs)
         link = place / f"{md_name}.so"
         link.unlink(missing_ok=True)
         link.symlink_to(made)
@@ -94,10 +95,10 @@ def _build(real: Callable[..., Any], recipe: cache.Recipe, place: pathlib.Path,
 def _generators(recipe: cache.Recipe, args: Any, kwargs: Any) -> list[pathlib.Path]:
     """What generated sources are made from: scripts and manifests that the build names."""
     out: list[pathlib.Path] = []
-    for path in re.findall(r"[^\s'\"]+\.py\b", repr((args, kwargs))):
+    for path, family in re.findall(r"([^\s'\"]+\.py)\b(?: -m (\w+))?", repr((args, kwargs))):
         script = pathlib.Path(path)
         if script.is_file():
-            out += [script, *script.parent.rglob("*.csv")]
+            out += [script, *script.parent.rglob(f"{family}/**/*.csv" if family else "*.csv")]
     return [path for path in out if path.is_relative_to(recipe.tree)]
 
 

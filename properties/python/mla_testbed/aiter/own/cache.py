@@ -6,7 +6,9 @@ only if all files that its compilation read are what they were.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import fcntl
 import functools
 import hashlib
 import json
@@ -16,11 +18,13 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ... import rocm
 
 _MOST_BYTES = 2 << 30
+#: What the modules of this process were made from, below the tree.
+_read_of_tree: set[str] = set()
 
 
 def directory() -> pathlib.Path:
@@ -77,13 +81,24 @@ def find(recipe: Recipe) -> pathlib.Path | None:
         names = sorted(read, key=lambda name: not name.startswith("TREE/"))
         if made.is_file() and all(_sum(_path(recipe, name)) == read[name] for name in names):
             os.utime(told)
+            _remember(read)
             return made
     return None
+
+
+@contextlib.contextmanager
+def alone(recipe: Recipe) -> Iterator[None]:
+    """One process at a time builds a recipe; the others wait, and find what it kept."""
+    recipe.place().mkdir(parents=True, exist_ok=True)
+    with open(recipe.place() / "lock", "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed
+        yield
 
 
 def keep(recipe: Recipe, module: pathlib.Path, read: Iterable[pathlib.Path]) -> pathlib.Path:
     """Takes a built module in; read: the files that its build read."""
     sums = {_name(recipe, path): _sum(path) for path in sorted(set(read))}
+    _remember(sums)
     text = json.dumps(sums, indent=0)
     place = recipe.place() / hashlib.sha256(text.encode()).hexdigest()[:24]
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -94,6 +109,15 @@ def keep(recipe: Recipe, module: pathlib.Path, read: Iterable[pathlib.Path]) -> 
             os.rename(shutil.copytree(made, f"{made}.whole"), place)
     _prune(place)
     return place / module.name
+
+
+def read_of_tree() -> set[str]:
+    """The files of the tree that the modules of this process were made from."""
+    return set(_read_of_tree)
+
+
+def _remember(names: Iterable[str]) -> None:
+    _read_of_tree.update(name[5:] for name in names if name.startswith("TREE/"))
 
 
 def read_by(dependencies: pathlib.Path) -> list[pathlib.Path]:

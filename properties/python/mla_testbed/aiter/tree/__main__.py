@@ -21,7 +21,7 @@ from typing import IO, Any
 from ...errors import FaultError, LibraryError, MlaError
 from .. import session
 from ..own.build import BuildError
-from . import wire
+from . import read, wire
 from .wire import Message
 
 Answer = Callable[[Message], Message]
@@ -37,14 +37,15 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    told = sum_of(pathlib.Path(options.aiter), options.arch)
+    reading = read.watch(pathlib.Path(options.aiter))
     try:
         version, calls = _enter(options.aiter, options.arch)
-        told = sum_of(pathlib.Path(options.aiter), options.arch)
     except Exception as e:  # noqa: BLE001 whatever the import of a tree raises is the answer
         wire.write(out, Message({"error": _sentence(e)}))
         return 3
     wire.write(out, Message({"version": version, "sum": told}))
-    _serve(out, calls)
+    _serve(out, calls, reading)
     return 0
 
 
@@ -83,8 +84,10 @@ def sum_of(tree: pathlib.Path, arch: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _serve(out: IO[bytes], calls: dict[str, Answer]) -> None:
+def _serve(out: IO[bytes], calls: dict[str, Answer], reading: read.Reading | None) -> None:
     while (asked := wire.read(sys.stdin.buffer)) is not None:
+        if reading is not None:
+            reading.begin(asked.head, asked.arrays)
         try:
             answer = calls[asked.head["call"]](asked)
         except FaultError as e:
@@ -96,6 +99,8 @@ def _serve(out: IO[bytes], calls: dict[str, Answer]) -> None:
         except Exception as e:  # noqa: BLE001 a defect of the tree, or of ours
             traceback.print_exc()
             answer = Message({"fault": _sentence(e)})
+        if reading is not None:
+            reading.tell()
         wire.write(out, answer)
 
 
