@@ -7,6 +7,7 @@
 # is 0 and there is no report; 2 the inputs are wrong.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+. "$root/.github/actions/ending.sh"
 command=${COMPARE_COMMAND:-$root/build/cpu-release/mla-testbed}
 reports=${COMPARE_REPORTS:-mla-testbed-compare}
 aiter=${COMPARE_AITER-}
@@ -38,7 +39,7 @@ if [[ ${COMPARE_CASES-} ]]; then
   arguments+=(--cases "$COMPARE_CASES")
 fi
 mkdir -p "$reports" || refuse "input 'reports' is '$reports': it cannot be made"
-rm -f "$reports/report.md"
+rm -f "$reports/report.md" "$reports/summary.md"
 
 # Workflow commands in foreign text are text: GitHub reads them from the log.
 stop=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
@@ -47,20 +48,5 @@ echo "::stop-commands::$stop"
 code=${PIPESTATUS[0]}
 echo "::$stop::"
 
-report=1
-if [[ -s $reports/report.md ]]; then
-  head -n "$most_lines" "$reports/report.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
-else
-  report=0
-  echo "### mla-testbed: no report (exit $code); the log says why" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
-fi
-printf 'exit-code=%s\nreports=%s\n' "$code" "$reports" >>"${GITHUB_OUTPUT:-/dev/null}"
-if ((!report)); then
-  echo "::error::mla-testbed ended with exit code $code and wrote no report"
-  exit "$((code ? code : 4))"
-fi
-for accepted in ${COMPARE_ACCEPT:-0}; do
-  ((accepted != code)) || exit 0
-done
-echo "::error::mla-testbed ended with exit code $code; accepted: ${COMPARE_ACCEPT:-0}"
-exit "$code"
+[[ ! -s $reports/report.md ]] || head -n "$most_lines" "$reports/report.md" >"$reports/summary.md"
+finish "$code" "$reports" "$reports/summary.md" "${COMPARE_ACCEPT:-0}"

@@ -7,6 +7,7 @@
 # is 0 and there is no report (`--help` among the options); 2 the inputs are wrong.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+. "$root/.github/actions/ending.sh"
 command=${JUDGE_COMMAND:-$root/build/cpu-release/mla-testbed}
 reports=${JUDGE_REPORTS:-mla-testbed-reports}
 arch=${JUDGE_ARCH:-gfx942}
@@ -73,21 +74,7 @@ code=$?
 echo "::$stop::"
 
 here=$(dirname "${BASH_SOURCE[0]}")
-report=1
-if [[ -s $reports/report.json ]] &&
-  "$here/summary.py" "$reports/report.json" "$code" >"$reports/summary.md"; then
-  cat "$reports/summary.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
-else
-  report=0
-  echo "### mla-testbed: no report (exit $code); the log says why" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
-fi
-printf 'exit-code=%s\nreports=%s\n' "$code" "$reports" >>"${GITHUB_OUTPUT:-/dev/null}"
-if ((!report)); then
-  echo "::error::mla-testbed ended with exit code $code and wrote no report"
-  exit "$((code ? code : 4))"
-fi
-for accepted in ${JUDGE_ACCEPT:-0}; do
-  ((accepted != code)) || exit 0
-done
-echo "::error::mla-testbed ended with exit code $code; accepted: ${JUDGE_ACCEPT:-0}"
-exit "$code"
+[[ -s $reports/report.json ]] &&
+  "$here/summary.py" "$reports/report.json" "$code" >"$reports/summary.md" ||
+  : >"$reports/summary.md"
+finish "$code" "$reports" "$reports/summary.md" "${JUDGE_ACCEPT:-0}"
