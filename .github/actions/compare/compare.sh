@@ -7,17 +7,12 @@
 # is 0 and there is no report; 2 the inputs are wrong.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
-. "$root/.github/actions/ending.sh"
+. "$root/.github/actions/steps.sh"
 command=${COMPARE_COMMAND:-$root/build/cpu-release/mla-testbed}
 reports=${COMPARE_REPORTS:-mla-testbed-compare}
 aiter=${COMPARE_AITER-}
 # GitHub renders a summary of up to 1 MiB; nobody reads more lines than this.
 most_lines=400
-
-refuse() {
-  echo "::error::mla-testbed: $1"
-  exit 2
-}
 
 [[ $aiter ]] || refuse "input 'aiter' is not given; expected a checkout of AITER with its history"
 git -C "$aiter" rev-parse --git-dir >/dev/null 2>&1 || refuse "input 'aiter' is '$aiter', which is no git checkout"
@@ -28,9 +23,7 @@ for input in BASE HEAD; do
   git -C "$aiter" rev-parse --verify --quiet --end-of-options "$named^{commit}" >/dev/null ||
     refuse "input '${input,,}' is '$named', which is no commit of '$aiter' (actions/checkout needs fetch-depth: 0)"
 done
-for code in ${COMPARE_ACCEPT:-0}; do
-  [[ $code =~ ^[0-9]+$ ]] || refuse "input 'accept' has '$code'; expected exit codes such as '0 4'"
-done
+check_accepted "${COMPARE_ACCEPT:-0}"
 [[ -x $command ]] || refuse "there is no command '$command'"
 arguments=(aiter compare --aiter "$aiter" --base "$COMPARE_BASE" --head "$COMPARE_HEAD"
            --report-md "$reports/report.md")

@@ -7,15 +7,10 @@
 # is 0 and there is no report (`--help` among the options); 2 the inputs are wrong.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
-. "$root/.github/actions/ending.sh"
+. "$root/.github/actions/steps.sh"
 command=${JUDGE_COMMAND:-$root/build/cpu-release/mla-testbed}
 reports=${JUDGE_REPORTS:-mla-testbed-reports}
 arch=${JUDGE_ARCH:-gfx942}
-
-refuse() {
-  echo "::error::mla-testbed: $1"
-  exit 2
-}
 
 # The files of patterns, one pattern a line; a pattern without a file is an error.
 files=()
@@ -36,9 +31,7 @@ for input in "${JUDGE_CASES-}" "${JUDGE_BUNDLES-}" "${JUDGE_AITER-}"; do
   [[ -z $input ]] || given=$((given + 1))
 done
 ((given == 1)) || refuse "$given of the inputs 'cases', 'bundles' and 'aiter' are given; expected one"
-for code in ${JUDGE_ACCEPT:-0}; do
-  [[ $code =~ ^[0-9]+$ ]] || refuse "input 'accept' has '$code'; expected exit codes such as '0 5'"
-done
+check_accepted "${JUDGE_ACCEPT:-0}"
 [[ ${JUDGE_RANDOM-} =~ ^[0-9]*$ ]] || refuse "input 'random' is '$JUDGE_RANDOM'; expected a number"
 [[ -x $command ]] || refuse "there is no command '$command'"
 read -ra options <<<"${JUDGE_OPTIONS-}"

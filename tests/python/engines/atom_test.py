@@ -4,23 +4,18 @@ Skipped unless ATOM_SRC names ATOM's sources, AITER_SRC AITER's, and MLA_TESTBED
 with what ATOM's import needs.
 """
 
-import json
-import os
+import functools
 import pathlib
 import re
-import subprocess
-import sys
 
 import atom_plants
+import installed
 import pytest
 from mla_testbed.engines import ledger
-from mla_testbed.engines.client import Setting, interpreter
 
-for variable, what in (("MLA_TESTBED_ATOM", "an environment for ATOM (docs/use/engines.md)"),
-                       ("ATOM_SRC", "a source tree of ATOM"),
-                       ("AITER_SRC", "a source tree of AITER")):
-    if not os.environ.get(variable):
-        pytest.skip(f"{variable} does not name {what}", allow_module_level=True)
+installed.needed(("MLA_TESTBED_ATOM", "an environment for ATOM (docs/use/engines.md)"),
+                 ("ATOM_SRC", "a source tree of ATOM"))
+run = functools.partial(installed.run, "atom")
 
 SOUND = [
     "mla1:2q1s600_1q1s33;heads=16;block=16",
@@ -29,15 +24,6 @@ SOUND = [
     "mla1:2q4s90_2q4s4;heads=12;block=64",
     "mla1:1q1s700;heads=128;block=16",
 ]
-
-
-def run(*arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", "mla_testbed.engines", *map(str, arguments), "--engine", "atom",
-         "--ported"],
-        capture_output=True, text=True, timeout=900, check=False)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
@@ -85,10 +71,7 @@ def test_every_entry_of_the_ledger_has_a_witness_and_a_page():
 
 @pytest.fixture(scope="module")
 def planted():
-    done = subprocess.run([interpreter(Setting("atom")), atom_plants.__file__],
-                          capture_output=True, text=True, timeout=900, check=False)
-    assert done.returncode == 0, done.stderr
-    return {plant: rest for plant, *rest in map(json.loads, done.stdout.splitlines())}
+    return installed.planted("atom", atom_plants)
 
 
 @pytest.mark.parametrize("sound", ["", "sound drafts"])

@@ -160,6 +160,16 @@ def amdsmi(gpu: Gpu) -> types.ModuleType:
     return module
 
 
+def on_device(bits: Any, dtype: str) -> torch.Tensor:
+    """The tensor of the GPU that has these bits. dtype: "bf16" (uint16), or "fp8" (uint8) of AITER.
+    """
+    import aiter
+
+    if dtype == "bf16":
+        return torch.from_numpy(bits.view("int16")).view(torch.bfloat16).to("cuda")
+    return torch.from_numpy(bits).view(aiter.dtypes.fp8).to("cuda")
+
+
 def aiter_version() -> str:
     """The commit of AITER's source tree, or the version of the installed package."""
     import aiter
@@ -167,15 +177,23 @@ def aiter_version() -> str:
     if not hasattr(aiter, "__file__"):
         return without_aiter.VERSION
     tree = pathlib.Path(str(aiter.__file__)).resolve().parents[1]
-    if (tree / ".git").exists():
+    return version_of(tree, "AITER_VERSION", "amd-aiter") or str(
+        getattr(aiter, "__version__", "unknown"))
+
+
+def version_of(tree: pathlib.Path | None, variable: str, package: str) -> str:
+    """The commit of a source tree, what the variable says of one without `.git`, or the version of
+    the installed package; "" if there is none of these.
+    """
+    if tree is not None and (tree / ".git").exists():
         asked = subprocess.run(["git", "-C", str(tree), "rev-parse", "--short=12", "HEAD"],
                                capture_output=True, text=True, check=False)
         if asked.returncode == 0:
             return asked.stdout.strip()
-    named = os.environ.get("AITER_VERSION")
+    named = os.environ.get(variable)
     if named:
         return named
     try:
-        return importlib.metadata.version("amd-aiter")
+        return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return str(getattr(aiter, "__version__", "unknown"))
+        return ""

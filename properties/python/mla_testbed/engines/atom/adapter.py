@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import pathlib
-import subprocess
 import sys
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -41,7 +40,7 @@ class AtomEngine:
     def __init__(self, machine: Machine) -> None:
         tree = source()
         self.ported = surroundings.enter(machine, all_names=True).ported
-        self.version = version(tree)
+        self.version = surroundings.version_of(tree, "ATOM_VERSION", "atom") or "unknown"
         self._module: Any = imported(_BUILDER, self.version)
         self._layers: Any = imported(_LAYER, self.version)
         self.aiter = surroundings.aiter_version()
@@ -158,22 +157,16 @@ class AtomEngine:
         self, step: EngineStep, built: Built, q: np.ndarray, cache: np.ndarray
     ) -> np.ndarray:
         """MLAAttention._forward_decode, without the projections of its result."""
-        import aiter
-
         assert built.bundle is not None
         rows, live = int(built.bundle.arrays["seqlens_qo_indptr"][-1]), q.shape[0]
         padded = np.zeros((max(rows, live), *q.shape[1:]), q.dtype)
         padded[:live] = q
-        kind = torch.bfloat16 if step.dtype_q == "bf16" else aiter.dtypes.fp8
-
-        def device(bits: np.ndarray) -> torch.Tensor:
-            signed = bits.view(np.int16) if bits.dtype == np.uint16 else bits
-            return torch.from_numpy(signed).view(kind).to("cuda")
-
         layer = self._layer or self._made_layer(step)
-        kv = device(cache.reshape(step.pool_blocks * step.block_size, 1, -1))
+        slots = cache.reshape(step.pool_blocks * step.block_size, 1, -1)
         with torch.inference_mode():
-            out = layer._forward_decode(device(padded), kv, built.metadata)
+            out = layer._forward_decode(
+                surroundings.on_device(padded, step.dtype_q),
+                surroundings.on_device(slots, step.dtype_kv), built.metadata)
         result: np.ndarray = out[:live].float().cpu().numpy()
         return result
 
@@ -235,19 +228,6 @@ def imported(module: str, version: str) -> Any:
                               "(git clone https://github.com/ROCm/ATOM)", name=e.name) from e
         raise ImportError(f"ATOM {version} cannot be imported: {e}; docs/use/engines.md lists what "
                           "it needs", name=e.name) from e
-
-
-def version(tree: pathlib.Path | None) -> str:
-    """The commit of a source tree, or the version of the installed package."""
-    if tree is not None:
-        asked = subprocess.run(["git", "-C", str(tree), "rev-parse", "--short=12", "HEAD"],
-                               capture_output=True, text=True, check=False)
-        inside = (tree / ".git").exists() and asked.returncode == 0
-        return asked.stdout.strip() if inside else os.environ.get("ATOM_VERSION", "unknown")
-    try:
-        return importlib.metadata.version("atom")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def one_rank() -> None:

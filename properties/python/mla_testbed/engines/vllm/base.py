@@ -43,11 +43,7 @@ class VllmBase:
         self._current: Any = None
 
     def _tensor(self, bits: np.ndarray, dtype: str) -> torch.Tensor:
-        import aiter
-
-        if dtype == "bf16":
-            return torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16).to(self._device)
-        return torch.from_numpy(bits).view(aiter.dtypes.fp8).to(self._device)
+        return surroundings.on_device(bits, dtype)
 
     def _entered(self) -> Any:
         from vllm.config import set_current_vllm_config

@@ -1,4 +1,17 @@
-# How a step of an action ends. Sourced by those steps.
+# What the steps of the actions have in common; sourced by them.
+
+# An input is wrong: one sentence that names it.
+refuse() {
+  echo "::error::mla-testbed: $1"
+  exit 2
+}
+
+check_accepted() { # <exit codes>
+  local code
+  for code in $1; do
+    [[ $code =~ ^[0-9]+$ ]] || refuse "input 'accept' has '$code'; expected exit codes such as '0 5'"
+  done
+}
 
 # finish CODE REPORTS SUMMARY ACCEPTED: `SUMMARY` is a file of Markdown for the page of the job; if
 # it is empty, there is no report. Writes GITHUB_STEP_SUMMARY and GITHUB_OUTPUT.
