@@ -75,8 +75,8 @@ struct Writer {
       for (const std::size_t entry : a.judgement.covered[n]) lists["c"].push_back({p, entry});
       for (const std::size_t entry : a.judgement.known[n]) lists["k"].push_back({p, entry});
       const prop::Execution& e = a.judgement.executions[n];
-      if (e.executed || e.shared || !e.own.entries().empty())
-        lists["e"].push_back({p, (e.executed ? 1 : 0) + (e.shared ? 2 : 0), launches(e.own)});
+      const int flags = (e.executed ? 1 : 0) + (e.shared ? 2 : 0) + (e.refused ? 4 : 0);
+      if (flags != 0 || !e.own.entries().empty()) lists["e"].push_back({p, flags, launches(e.own)});
     }
     out["v"] = verdicts;
     for (auto& [key, list] : lists.items())
@@ -190,9 +190,10 @@ struct Reader {
       j.known[n].push_back(index(part(one, 1), kMostEntries, "entry"));
     });
     each("e", a, [&](std::size_t n, const json& one) {
-      const std::size_t flags = index(part(one, 1), 4, "execution");
+      const std::size_t flags = index(part(one, 1), 8, "execution");
       j.executions[n] = {.executed = (flags & 1U) != 0,
                          .shared = (flags & 2U) != 0,
+                         .refused = (flags & 4U) != 0,
                          .own = launches(part(one, 2)),
                          .failed = {}};
     });

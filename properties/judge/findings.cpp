@@ -34,6 +34,7 @@ Findings::Record Findings::empty_record() const {
   Record record;
   record.back = true;
   record.verdicts.assign(first_.size(), Verdict::inconclusive);
+  record.step_refused.resize(first_.size());
   return record;
 }
 
@@ -80,12 +81,14 @@ void Findings::keep(std::int64_t index, const Case& c, std::vector<bool> tags, C
     answer.asked.clear();
   }
   Judgement& judgement = answer.judgement;
-  record.refused = record.too_large || judgement.refused;
+  record.kind = c.kind();
+  record.not_planned = judgement.refused;
   record.done = !judgement.cut;
   for (std::size_t i = 0; i < answer.asked.size(); ++i) {
     const std::size_t p = answer.asked[i];
     Outcome& outcome = judgement.outcomes[i];
     record.verdicts[p] = outcome.verdict;
+    record.step_refused[p] = judgement.executions[i].refused;
     if (!judgement.seconds.empty()) seconds_[p] += judgement.seconds[i];
     if (outcome.verdict == Verdict::skip || outcome.verdict == Verdict::not_applicable)
       skips_[p].note(index, outcome.verdict, outcome.message);

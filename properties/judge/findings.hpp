@@ -61,10 +61,12 @@ class Findings {
   struct Record {
     bool back = false;  // its worker is done with it
     bool done = false;  // and asked every property that was still to ask
-    bool refused = false;
     bool too_large = false;
-    std::vector<Verdict> verdicts;  // of each property; inconclusive where it was not asked
-    std::vector<bool> tags;         // of a random case
+    StepKind kind = StepKind::decode;
+    bool not_planned = false;        // of decode
+    std::vector<Verdict> verdicts;   // of each property; inconclusive where it was not asked
+    std::vector<bool> step_refused;  // to each property
+    std::vector<bool> tags;          // of a random case
     struct Listed {
       std::size_t property;
       std::size_t entry;
@@ -87,6 +89,8 @@ class Findings {
   void come_back(std::int64_t index, Record record);
   // Adds up the launches of cases that no failure can rule out any more.
   void add_launches();
+  // By what those properties found that had not failed before: others may have been asked too.
+  [[nodiscard]] bool refused(std::int64_t index) const;
   [[nodiscard]] bool says_nothing_about_any(std::size_t p, std::int64_t taken) const;
   [[nodiscard]] PropertyTally tally(std::size_t p, std::int64_t taken) const;
   void count_cases(RunReport& report, std::int64_t taken) const;

@@ -52,6 +52,15 @@ PropertyTally Findings::tally(std::size_t p, std::int64_t taken) const {
   return tally;
 }
 
+bool Findings::refused(std::int64_t index) const {
+  const Record& record = records_[static_cast<std::size_t>(index)];
+  std::vector<Found> found;
+  for (std::size_t p = 0; p < first_.size(); ++p)
+    if (index <= first_[p].index) found.push_back({record.verdicts[p], record.step_refused[p]});
+  return is_refused(record.kind, found, record.not_planned,
+                    options_.backend->device(record.kind).empty());
+}
+
 // Over the cases before `taken` that were judged to the end.
 void Findings::count_cases(RunReport& report, std::int64_t taken) const {
   for (const Tag& tag : tags_) report.tags.push_back({.tag = tag.name, .one_in = tag.one_in});
@@ -59,9 +68,10 @@ void Findings::count_cases(RunReport& report, std::int64_t taken) const {
     const Record& record = records_[static_cast<std::size_t>(i)];
     if (!record.done) continue;
     ++report.cases;
-    report.refused += record.refused && !record.too_large ? 1 : 0;
     report.too_large += record.too_large ? 1 : 0;
-    if (record.refused || !cases_.is_drawn(i)) continue;
+    const bool refused_by_rule = !record.too_large && refused(i);
+    report.refused += refused_by_rule ? 1 : 0;
+    if (record.too_large || refused_by_rule || !cases_.is_drawn(i)) continue;
     ++report.random_cases;
     for (std::size_t t = 0; t < report.tags.size(); ++t)
       report.tags[t].cases += record.tags[t] ? 1 : 0;

@@ -130,18 +130,24 @@ Launches Judgement::launches() const {
   return all;
 }
 
-bool is_refused(StepKind kind, std::span<const Outcome> outcomes, bool not_planned,
-                bool no_such_step) {
+std::vector<Found> found(const Judgement& judgement) {
+  std::vector<Found> out;
+  for (std::size_t p = 0; p < judgement.outcomes.size(); ++p)
+    out.push_back({judgement.outcomes[p].verdict, judgement.executions[p].refused});
+  return out;
+}
+
+bool is_refused(StepKind kind, std::span<const Found> found, bool not_planned, bool no_such_step) {
   if (kind == StepKind::decode)
-    return not_planned && !outcomes.empty() &&
-           std::none_of(outcomes.begin(), outcomes.end(),
-                        [](const Outcome& o) { return o.verdict == Verdict::inconclusive; });
-  const auto silent = [](const Outcome& o) {
-    return o.verdict == Verdict::skip || o.verdict == Verdict::not_applicable;
+    return not_planned && !found.empty() && std::ranges::none_of(found, [](const Found& f) {
+             return f.verdict == Verdict::inconclusive;
+           });
+  const auto silent = [](const Found& f) {
+    return f.verdict == Verdict::skip || f.verdict == Verdict::not_applicable;
   };
   // What needs no step is judged without one.
-  return not_planned || (no_such_step && std::ranges::any_of(outcomes, silent)) ||
-         std::ranges::all_of(outcomes, silent);
+  return std::ranges::any_of(found, &Found::step_refused) ||
+         (no_such_step && std::ranges::any_of(found, silent)) || std::ranges::all_of(found, silent);
 }
 
 namespace {
@@ -152,8 +158,7 @@ void note_refusal(Subject& subject, const Backend& backend, Judgement& judgement
   const bool decode = kind == StepKind::decode;
   try {
     // What there was no memory for is not built again to see whether it would be refused.
-    judgement.refused = is_refused(kind, judgement.outcomes, decode || subject.seen_refusal(),
-                                   backend.device(kind).empty()) &&
+    judgement.refused = is_refused(kind, found(judgement), decode, backend.device(kind).empty()) &&
                         (!decode || !subject.metadata().ok());
     if (!judgement.cut) judgement.why_refused = refusal_of(subject, backend, judgement.refused);
   } catch (const std::exception&) {

@@ -42,10 +42,16 @@ struct Judgement {
 Outcome only_what_ran(Outcome outcome, const Backend& backend, StepKind kind,
                       const Launches& launches);
 
-// Whether a case counts as refused by what these properties say. `not_planned`: shape or builder
-// refused the step; `no_such_step`: the backend has none of the kind.
-bool is_refused(StepKind kind, std::span<const Outcome> outcomes, bool not_planned,
-                bool no_such_step);
+// What a property found of a case, as far as it says whether the case is refused.
+struct Found {
+  Verdict verdict = Verdict::inconclusive;
+  bool step_refused = false;  // it asked for the case's own step
+};
+std::vector<Found> found(const Judgement& judgement);
+
+// Whether a case counts as refused by what these properties found. `not_planned`, of decode: shape
+// or builder refused the step; `no_such_step`: the backend has none of the kind.
+bool is_refused(StepKind kind, std::span<const Found> found, bool not_planned, bool no_such_step);
 
 Judgement judge(const Case& c, std::span<const Property* const> properties, const Backend& backend,
                 const Interposer* interposer);

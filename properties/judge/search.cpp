@@ -137,7 +137,7 @@ std::optional<CaseAnswer> Search::known_answer(std::int64_t index,
       for (const std::size_t entry : entries)
         if (entry >= options_.ledger.size()) return std::nullopt;
   }
-  out.judgement.refused = is_refused(c.kind(), out.judgement.outcomes, known.judgement.refused,
+  out.judgement.refused = is_refused(c.kind(), found(out.judgement), known.judgement.refused,
                                      options_.backend->device(c.kind()).empty());
   return out;
 }

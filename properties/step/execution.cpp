@@ -17,8 +17,9 @@ void ExecutionLog::note(const Error& error) {
   if (kept.empty()) kept = error.message;
 }
 
-void ExecutionLog::use_shared(bool gave_result) {
-  if (!gave_result) {
+void ExecutionLog::use_shared(const MaybeError& error) {
+  if (error) {
+    at_hand_.refused = at_hand_.refused || is_refusal(*error);
     if (at_hand_.failed.empty()) at_hand_.failed = shared_failed_;
     return;
   }

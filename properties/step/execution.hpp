@@ -17,10 +17,16 @@
 
 namespace mla::prop {
 
+// Whether the step was declined: no kernel or planner takes it, or it meets a known defect.
+inline bool is_refusal(const Error& error) {
+  return error.code == ErrorCode::unsupported || error.code == ErrorCode::refused;
+}
+
 // Of one property on one case.
 struct Execution {
   bool executed = false;  // a step ran and gave a result
   bool shared = false;    // the case's own step was one of them
+  bool refused = false;   // the case's own step was asked for, and refused
   Launches own;           // of all others
   std::string failed;     // what the first launch said that gave a fault instead of a result
 };
@@ -35,8 +41,8 @@ class ExecutionLog {
   // Until end_shared() it is the case's own step that runs.
   void begin_shared() { in_shared_ = true; }
   void end_shared() { in_shared_ = false; }
-  // The property at hand looks at the case's own step, which gave a result or did not.
-  void use_shared(bool gave_result);
+  // The property at hand looks at the case's own step, which gave a result or this error.
+  void use_shared(const MaybeError& error);
   // What the property at hand executed; the next one begins.
   [[nodiscard]] Execution take();
   [[nodiscard]] const Launches& shared() const MLA_LIFETIME_BOUND { return shared_; }

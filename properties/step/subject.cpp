@@ -80,7 +80,7 @@ struct Subject::State {
       kept.emplace(execute());
       shared->log.end_shared();
     }
-    if (!is_sibling) shared->log.use_shared(kept->ok());
+    if (!is_sibling) shared->log.use_shared(kept->ok() ? MaybeError() : MaybeError(kept->error()));
     return *kept;
   }
 };
@@ -214,10 +214,8 @@ const Result<std::vector<FaStepRun>>& Subject::fa() & {
 
 MaybeError Subject::seen_refusal() const {
   const auto refusal = [](const auto& step) -> MaybeError {
-    if (!step || step->ok()) return std::nullopt;
-    const Error& error = step->error();
-    const bool refused = error.code == ErrorCode::unsupported || error.code == ErrorCode::refused;
-    return refused ? MaybeError(error) : std::nullopt;
+    return step && !step->ok() && is_refusal(step->error()) ? MaybeError(step->error())
+                                                            : std::nullopt;
   };
   if (const MaybeError decode = refusal(state_->result)) return decode;
   const MaybeError prefill = refusal(state_->prefill);

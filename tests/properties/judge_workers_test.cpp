@@ -113,3 +113,31 @@ TEST_CASE("workers: a case that still waits for memory when the run is interrupt
   CHECK(report.interrupted);
   CHECK(report.exit_code() == ExitCode::inconclusive);
 }
+
+TEST_CASE("workers: a refusal that only a property met which had failed before counts for none",
+          "[judge]") {
+  // With two workers the second case is judged before the property has failed on the first.
+  static std::atomic<int> ahead = 0;
+  static constexpr Property kFailsFirst{"T03", "fails_first", "Decodes.", [](Subject& s) {
+                                          if (s.spec().requests.size() == 1) {
+                                            ahead.wait(0);
+                                            return failed("one request");
+                                          }
+                                          const bool refused = !s.result().ok();
+                                          ahead = 2;
+                                          ahead.notify_all();
+                                          return refused ? skipped("refused") : passed();
+                                        }};
+  static constexpr Property kHolds{"T04", "holds", "Everything is well.",
+                                   [](Subject&) { return passed(); }};
+  RunOptions options;
+  options.properties = {&kFailsFirst, &kHolds};
+  options.backend = &cpu_backend();
+  options.cases = {case_of("mla1:1q1s4;kind=fa"), case_of("mla1:2q1s4;kind=fa")};
+  for (const int workers : {1, 2}) {
+    options.workers = workers;
+    ahead = workers == 1 ? 1 : 0;
+    CHECK(run_properties(options).refused == 0);
+    CHECK(ahead == workers);
+  }
+}

@@ -50,8 +50,7 @@ std::optional<std::string> check_kernel(const Case& c, const ResolvedShape& shap
 }
 
 std::optional<std::string> check_refusal(const Error& error) {
-  if (error.code != ErrorCode::unsupported && error.code != ErrorCode::refused)
-    return "the shape is neither taken nor refused: " + error.message;
+  if (!is_refusal(error)) return "the shape is neither taken nor refused: " + error.message;
   if (error.message.empty()) return "the shape is refused without a reason";
   return std::nullopt;
 }

@@ -116,7 +116,7 @@ Outcome fa_kernel_available(Subject& subject) {
   const auto& steps = subject.fa();
   if (!steps) {
     const Error& error = steps.error();
-    if (error.code != ErrorCode::unsupported && error.code != ErrorCode::refused)
+    if (!is_refusal(error))
       return failed("the step is neither taken nor refused: " + error.message);
     if (error.code == ErrorCode::unsupported && everybody_takes(subject.spec()))
       return failed("every kernel takes the step, which is declined: " + error.message);

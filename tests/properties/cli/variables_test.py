@@ -24,6 +24,7 @@ def read_in_sources():
               *(ROOT / "hip_backend/rocm").rglob("*.py")]
     for path in python:
         found |= set(re.findall(r"""["'](MLA_TESTBED_[A-Z_]+[A-Z])["']""", path.read_text()))
+        found |= set(re.findall(r"""version_of\(\w+, ["']([A-Z_]+)["']""", path.read_text()))
         found |= set(re.findall(r"""environ(?:\.get)?[(\[]["']([A-Z_]+)["']""", path.read_text()))
     for folder in ("core", "cpu_backend", "hip_backend", "properties"):
         for path in (ROOT / folder).rglob("*.cpp"):
