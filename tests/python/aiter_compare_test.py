@@ -94,7 +94,7 @@ def test_a_plan_that_is_not_made_any_more_is_worse():
     assert aiter_compare.differences(none, HOLDS)[0][1] is False
 
 
-COMMIT = Commit("0123456789abcdef", "2026-08-22", "title", "key")
+COMMIT = Commit("0123456789abcdef", "2026-08-22", "title")
 CHANGE = aiter_compare.Change("gfx942", "mla1:1q1s1", "P05 fails: a|b", True)
 
 

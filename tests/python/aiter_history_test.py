@@ -1,20 +1,25 @@
 """AITER's history: commits of a range, what is taken out of git, changes, halving."""
 
+import json
+import os
+import pathlib
 import subprocess
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="AITER's tests need torch, which is not installed")
 
-from mla_testbed import aiter_command, aiter_history  # noqa: E402
+from mla_testbed import aiter_command, aiter_history, aiter_kept, aiter_questions  # noqa: E402
 from mla_testbed.aiter.suite.tests import TESTS  # noqa: E402
+from mla_testbed.aiter_cases import CaseLine  # noqa: E402
 
 TEST = next(test for test in TESTS if test.name == "mla_reduce")
 
 
 @pytest.fixture
 def clone(tmp_path):
-    """Five commits: the second touches no watched file, the fifth has the files of the third."""
+    """Seven commits: the second is of no part of AITER, the fifth has the files of the third, and
+    the last two are not of the MLA."""
     root = tmp_path / "clone"
     root.mkdir()
 
@@ -25,7 +30,8 @@ def clone(tmp_path):
     git("init", "-q", "-b", "main")
     for number, (file, text) in enumerate([("aiter/mla.py", "one"), ("docs/page", "x"),
                                            ("csrc/kernels/mla/reduce.cu", "two"),
-                                           ("aiter/mla.py", "three"), ("aiter/mla.py", "one")]):
+                                           ("aiter/mla.py", "three"), ("aiter/mla.py", "one"),
+                                           ("aiter/tuning.py", "x"), ("csrc/page.md", "x")]):
         path = root / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -35,13 +41,11 @@ def clone(tmp_path):
     return root
 
 
-def test_a_range_has_its_begin_and_the_commits_that_touch_the_mla(clone):
-    found = aiter_history.commits(clone, "v0..v4")
-    assert [commit.title for commit in found] == ["number 0", "number 2", "number 3", "number 4"]
-    keys = [commit.key for commit in found]
-    assert keys[1] == keys[3]
-    assert len(set(keys)) == 3
-    assert aiter_history.commits(clone, "v0..")[-1].title == "number 4"
+@pytest.mark.parametrize(("span", "numbers"), [("v0..v4", [0, 2, 3, 4]), ("v0..v1", [0, 1]),
+                                               ("v2..", [2, 3, 4, 6]), ("v4..v4", [4])])
+def test_a_range_has_both_ends_and_the_commits_that_touch_the_mla(clone, span, numbers):
+    found = aiter_history.commits(clone, span)
+    assert [commit.title for commit in found] == [f"number {n}" for n in numbers]
 
 
 def test_what_is_taken_out_is_of_the_commit_and_of_the_mla(clone, tmp_path):
@@ -94,36 +98,63 @@ def test_a_case_that_is_not_taken_any_more_is_worse(clone):
 
 
 def test_halving_finds_the_first_commit_with_another_verdict_and_asks_few(clone):
-    found = [aiter_history.Commit(str(n), "", f"number {n}", str(n)) for n in range(100)]
+    found = [aiter_history.Commit(str(n), "", f"number {n}") for n in range(100)]
     for first in (1, 37, 99):
         judge, asked = judge_of({f"number {n}": "pass" if n < first else "fail"
                                  for n in range(100)})
         wrong = aiter_history.bisect(found, TEST, judge, lambda line: None)
         assert wrong is not None
-        assert wrong.title == f"number {first}"
+        assert [one.title for one in wrong] == [f"number {first - 1}", f"number {first}"]
         assert len(asked) <= 10
     judge, _ = judge_of({f"number {n}": "pass" for n in range(100)})
     assert aiter_history.bisect(found, TEST, judge, lambda line: None) is None
 
 
-def test_a_verdict_is_kept_by_what_the_commit_holds_and_one_out_of_time_is_not(
-        clone, tmp_path, monkeypatch):
+@pytest.mark.parametrize("first", [2, 5, 6])
+def test_the_commit_that_changed_a_verdict_is_found_though_it_is_none_of_the_mla(clone, first):
+    judge, _ = judge_of({f"number {n}": "pass" if n < first else "fail" for n in range(7)})
+    found = aiter_history.first_changed(clone, "v0..v6", TEST, judge, lambda line: None)
+    assert found is not None
+    assert found.title == f"number {first}"
+
+
+@pytest.fixture
+def questions(clone, tmp_path, monkeypatch):
+    """Questions whose answers come from a list: of a test, and of a case that uses one file."""
     monkeypatch.setenv("MLA_TESTBED_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(aiter_history.cache, "stand_in", lambda: "this one")
-    ran = []
+    monkeypatch.setattr(aiter_kept, "judge", lambda: "this one")
+    verdicts = []
 
     def run(test, plan, known):  # noqa: ARG001 the runner's parameters
-        ran.append((plan.tree / "aiter" / "mla.py").read_text())
-        return aiter_history.runner.Outcome(test.name, plan.arch, plan.backend, "pass", reason[0])
+        assert (plan.tree / "aiter" / "mla.py").exists()
+        return aiter_questions.runner.Outcome(test.name, plan.arch, plan.backend, verdicts.pop(0))
 
-    reason = ["time-out"]
-    monkeypatch.setattr(aiter_history.runner, "run", run)
+    def case(tree, arch, line, timeout):  # noqa: ARG001 its parameters
+        folder = pathlib.Path(os.environ["MLA_TESTBED_READ"])
+        (folder / "1.json").write_text(json.dumps(["aiter/mla.py"]))
+        return aiter_history.Verdict(verdicts.pop(0), "")
+
+    monkeypatch.setattr(aiter_questions.runner, "run", run)
+    monkeypatch.setattr(aiter_questions, "case_verdict", case)
+    return aiter_questions.Questions(clone, "gfx942", 2), verdicts
+
+
+@pytest.mark.parametrize("asked", [TEST, CaseLine("mla1:1q1s1")])
+def test_a_verdict_is_kept_and_an_inconclusive_one_is_not(clone, questions, asked):
+    judge, verdicts = questions
     found = aiter_history.commits(clone, "v0..v4")
-    suite = aiter_history.Suite(clone, "gfx942", 2)
-    for text in ("time-out", "", ""):
-        reason[0] = text
-        assert suite(found[1], TEST).verdict == "pass"
-    assert suite(found[3], TEST).verdict == "pass"  # the same files
-    assert ran == ["one", "one"]
-    assert suite(found[2], TEST).verdict == "pass"
-    assert ran[-1] == "three"
+    verdicts += ["inconclusive", "pass", "fail"]
+    said = [judge(commit, asked).verdict
+            for commit in (found[1], found[1], found[1], found[3], found[2])]
+    assert said == ["inconclusive", "pass", "pass", "pass", "fail"]
+
+
+def test_a_case_is_judged_anew_for_what_it_used_and_a_test_for_all_that_is_taken_out(
+        clone, questions):
+    judge, verdicts = questions
+    last = [aiter_history.commit_of(clone, f"v{n}") for n in (4, 5, 6)]
+    verdicts += ["pass"]
+    assert [judge(commit, CaseLine("mla1:1q1s1")).verdict for commit in last] == ["pass"] * 3
+    verdicts += ["pass", "fail", "known-fail"]
+    assert [judge(commit, TEST).verdict for commit in last] == ["pass", "fail", "known-fail"]
+    assert not verdicts

@@ -18,7 +18,7 @@ import numpy as np
 from .aiter.suite.runner import FAIL, INCONCLUSIVE, PASS
 from .aiter.tree.client import Tree
 from .aiter.tree.lists import LISTS
-from .aiter_history import REFUSED, Commit, Verdict, kept_verdict, take_out
+from .aiter_history import REFUSED, Verdict
 from .errors import MlaError, UsageError
 
 #: The property that is about the case's own step: where it is skipped, AITER refused the step.
@@ -90,27 +90,14 @@ def planner_call(case: str) -> dict[str, Any]:
     return told
 
 
-class Cases:
-    """Judges one case over commits."""
-
-    def __init__(self, clone: pathlib.Path, arch: str, timeout: float) -> None:
-        self._clone, self._arch, self._timeout = clone, arch, timeout
-
-    def __call__(self, commit: Commit, case: CaseLine) -> Verdict:
-        """The verdict, from the cache if the same files were judged before."""
-        return kept_verdict((commit.key, case.name, self._arch), lambda: self._run(commit, case))
-
-    def _run(self, commit: Commit, case: CaseLine) -> Verdict:
-        with tempfile.TemporaryDirectory(prefix="mla-testbed-history-") as folder:
-            tree = pathlib.Path(folder)
-            take_out(self._clone, commit, tree)
-            try:
-                answers = _answers(tree, self._arch, case.name, self._timeout)
-            except subprocess.TimeoutExpired:
-                return Verdict(INCONCLUSIVE, f"time-out: {self._timeout:.0f} s")
-            except MlaError as e:
-                return Verdict(INCONCLUSIVE, str(e))
-        return verdict_of(*answers)
+def case_verdict(tree: pathlib.Path, arch: str, case: CaseLine, timeout: float) -> Verdict:
+    """What a case comes to over a tree."""
+    try:
+        return verdict_of(*_answers(tree, arch, case.name, timeout))
+    except subprocess.TimeoutExpired:
+        return Verdict(INCONCLUSIVE, f"time-out: {timeout:.0f} s")
+    except MlaError as e:
+        return Verdict(INCONCLUSIVE, str(e))
 
 
 _Answers = tuple[dict[str, Failure], dict[str, str]]

@@ -21,19 +21,18 @@ import tempfile
 from collections.abc import Sequence
 
 from .aiter.suite.tests import TESTS, AiterTest
-from .aiter_cases import CaseLine, Cases, full_case, planner_call
+from .aiter_cases import CaseLine, full_case, planner_call
 from .aiter_compare import CASES, compare
 from .aiter_history import (
     Commit,
     HistoryError,
-    Suite,
-    Verdict,
-    bisect,
     commit_of,
     commits,
+    first_changed,
     take_out,
     walk,
 )
+from .aiter_questions import Questions
 from .aiter_report import Shown, show
 from .errors import LibraryError, MlaError, UsageError
 
@@ -110,7 +109,7 @@ def _tests(names: Sequence[str]) -> list[_Asked]:
 def _judge(options: argparse.Namespace, clone: pathlib.Path) -> int:
     cases = [CaseLine(_full(case, options.arch)) for case in options.case]
     names = options.test or ([] if cases else ["mla_persistent", "mla_reduce"])
-    judge = _Either(clone, options.arch, options.timeout)
+    judge = Questions(clone, options.arch, options.timeout)
     asked: list[_Asked] = [*_tests(names), *cases]
     return 1 if walk(commits(clone, options.rev), asked, judge, _say) else 0
 
@@ -120,8 +119,8 @@ def _bisect(options: argparse.Namespace, clone: pathlib.Path) -> int:
         raise UsageError("bisect takes a case or --test NAME")
     asked = (_tests([options.test])[0] if options.test
              else CaseLine(_full(options.case, options.arch)))
-    judge = _Either(clone, options.arch, options.timeout)
-    first = bisect(commits(clone, f"{options.good}..{options.bad}"), asked, judge, _say)
+    judge = Questions(clone, options.arch, options.timeout)
+    first = first_changed(clone, f"{options.good}..{options.bad}", asked, judge, _say)
     if first is None:
         _say("one verdict at both ends")
         return 0
@@ -171,18 +170,6 @@ def _shown(clone: pathlib.Path, commit: Commit, case: str, base: Commit | None =
             if one and not trees[one.id].exists():
                 take_out(clone, one, trees[one.id])
         return show(trees[commit.id], commit, call, trees[base.id] if base else None)
-
-
-class _Either:
-    """Judges a test of the suite or a case."""
-
-    def __init__(self, clone: pathlib.Path, arch: str, timeout: float) -> None:
-        self._suite, self._cases = Suite(clone, arch, timeout), Cases(clone, arch, timeout)
-
-    def __call__(self, commit: Commit, asked: _Asked) -> Verdict:
-        if isinstance(asked, CaseLine):
-            return self._cases(commit, asked)
-        return self._suite(commit, asked)
 
 
 def _full(case: str, arch: str) -> str:

@@ -1,31 +1,22 @@
 """AITER's history: the commits that decide about the MLA, taken out of git, judged and bisected.
 
-Of a commit only what decides about the MLA is taken out: sources, code objects, Python, tests. What
-the same files came to once is kept.
+Of a commit only what decides about the MLA is taken out: sources, code objects, Python, tests.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import hashlib
-import json
-import os
 import pathlib
 import subprocess
 import tarfile
-import tempfile
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from . import __version__
-from .aiter.own import cache
-from .aiter.suite import ledger, runner
-from .aiter.suite.tests import AiterTest
+from .aiter.suite import runner
 
 #: What decides about the MLA, below AITER's root; what a commit lacks is left out.
 PATHS = ("aiter", "csrc", "op_tests", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla")
-#: A commit that changes none of these is judged as the one before it.
+#: The MLA itself: most commits that change a verdict change one of these.
 WATCHED = ("aiter/mla.py", "aiter/ops/attention.py", "aiter/jit", "csrc/kernels/mla",
            "csrc/py_itfs_cu/asm_mla.cu", "csrc/include", "op_tests/test_mla_persistent.py",
            "op_tests/test_mla_reduce.py", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla")
@@ -35,6 +26,7 @@ SOURCES = ("aiter/mla.py", "aiter/ops/attention.py", "csrc/kernels/mla",
            "hsa/gfx942/mla", "hsa/gfx950/mla", ":(glob)aiter/ops/triton/**/*mla*",
            ":(glob)aiter/ops/flydsl/**/*mla*", ":(exclude,glob)**/*.md",
            ":(exclude,glob)aiter/ops/triton/configs/**", ":(exclude,glob)**/gfx1250/**")
+_FORMAT = "--format=%H%x09%cs%x09%s"
 #: Of a case that AITER does not take.
 REFUSED = "refused"
 _WORSE = (runner.FAIL, runner.INCONCLUSIVE, REFUSED)
@@ -46,12 +38,11 @@ class HistoryError(RuntimeError):
 
 @dataclasses.dataclass(frozen=True)
 class Commit:
-    """One of the range. key: the same for commits whose watched files are the same."""
+    """One of the range."""
 
     id: str
     date: str
     title: str
-    key: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,32 +73,28 @@ def git(clone: pathlib.Path, *words: str) -> str:
     return done.stdout
 
 
-def commits(clone: pathlib.Path, span: str) -> list[Commit]:
-    """A and the commits of A..B that changed a watched path, oldest first.
+def commits(clone: pathlib.Path, span: str, paths: Sequence[str] = WATCHED) -> list[Commit]:
+    """A, the commits of A..B that changed one of the paths, oldest first, and B.
 
     HistoryError: no range, or one that the clone does not have (it may be shallow)."""
     first, dots, last = span.partition("..")
     if not dots or not first:
         raise HistoryError(f"'{span}' is no range of commits; expected A..B")
-    found = git(clone, "log", "--first-parent", "--reverse", "--format=%H%x09%cs%x09%s",
-                f"{first}..{last or 'HEAD'}", "--", *WATCHED).splitlines()
-    out = [commit_of(clone, first)]
-    for line in found:
-        name, date, title = line.split("\t", 2)
-        out.append(Commit(name, date, title, _key(clone, name)))
-    return out
+    last = last or "HEAD"
+    found = git(clone, "log", "--first-parent", "--reverse", _FORMAT, f"{first}..{last}", "--",
+                *paths).splitlines()
+    out = [commit_of(clone, first), *map(_commit, found)]
+    end = commit_of(clone, last)
+    return out if out[-1] == end else [*out, end]
 
 
 def commit_of(clone: pathlib.Path, name: str) -> Commit:
     """One commit. HistoryError: the clone does not have it."""
-    line = git(clone, "log", "-1", "--format=%H%x09%cs%x09%s", name, "--").strip()
-    found, date, title = line.split("\t", 2)
-    return Commit(found, date, title, _key(clone, found))
+    return _commit(git(clone, "log", "-1", _FORMAT, name, "--").strip())
 
 
-def _key(clone: pathlib.Path, commit: str) -> str:
-    told = git(clone, "ls-tree", commit, *WATCHED)
-    return hashlib.sha256(told.encode()).hexdigest()[:24]
+def _commit(line: str) -> Commit:
+    return Commit(*line.split("\t", 2))
 
 
 def take_out(clone: pathlib.Path, commit: Commit, into: pathlib.Path) -> None:
@@ -120,54 +107,6 @@ def take_out(clone: pathlib.Path, commit: Commit, into: pathlib.Path) -> None:
             archive.extractall(into, filter="data")
     if process.returncode != 0:
         raise HistoryError(f"git archive {commit.id} ended with {process.returncode}")
-
-
-def kept(told: Sequence[str], make: Callable[[], str]) -> str:
-    """What was said of the same before; else what `make` says, which is kept unless it is empty."""
-    text = "\0".join((*told, __version__, cache.stand_in()))
-    place = cache.directory() / "history" / hashlib.sha256(text.encode()).hexdigest()
-    with contextlib.suppress(OSError):
-        return place.read_text(encoding="utf-8")
-    said = make()
-    if said:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        beside = place.with_suffix(f".{os.getpid()}")
-        beside.write_text(said, encoding="utf-8")
-        os.replace(beside, place)
-    return said
-
-
-def kept_verdict(told: Sequence[str], judge: Callable[[], Verdict]) -> Verdict:
-    """The same of a verdict; one that ran out of time is not kept: it may end in time elsewhere."""
-    fresh: list[Verdict] = []
-
-    def make() -> str:
-        fresh.append(judge())
-        late = fresh[0].reason.startswith("time-out")
-        return "" if late else json.dumps(dataclasses.asdict(fresh[0]))
-
-    said = kept(told, make)
-    return fresh[0] if fresh else Verdict(**json.loads(said))
-
-
-class Suite:
-    """Runs the suite's tests over commits."""
-
-    def __init__(self, clone: pathlib.Path, arch: str, timeout: float) -> None:
-        self._clone, self._arch, self._timeout = clone, arch, timeout
-        self._known = ledger.read()
-
-    def __call__(self, commit: Commit, test: AiterTest) -> Verdict:
-        """The verdict, from the cache if the same files were judged before."""
-        return kept_verdict((commit.key, test.name, self._arch), lambda: self._run(commit, test))
-
-    def _run(self, commit: Commit, test: AiterTest) -> Verdict:
-        with tempfile.TemporaryDirectory(prefix="mla-testbed-history-") as folder:
-            tree = pathlib.Path(folder)
-            take_out(self._clone, commit, tree)
-            outcome = runner.run(test, runner.Plan(
-                tree, self._arch, "aiter", False, self._timeout, modules="own"), self._known)
-        return Verdict(outcome.verdict, " ".join(outcome.reason.split()))
 
 
 def walk(found: Sequence[Commit], tests: Sequence[Asked],
@@ -189,8 +128,9 @@ def walk(found: Sequence[Commit], tests: Sequence[Asked],
 
 
 def bisect(found: Sequence[Commit], test: Asked, judge: Callable[[Commit, Asked], Verdict],
-           say: Callable[[str], None]) -> Commit | None:
-    """The first commit whose verdict is not that of the first one; None if the last has it too."""
+           say: Callable[[str], None]) -> tuple[Commit, Commit] | None:
+    """The first commit whose verdict is not that of the first one, after the one before it; None
+    if the last has it too."""
     good, bad = 0, len(found) - 1
     as_first = judge(found[0], test).verdict
     say(f"{found[0].id[:10]} {as_first}")
@@ -201,4 +141,16 @@ def bisect(found: Sequence[Commit], test: Asked, judge: Callable[[Commit, Asked]
         verdict = judge(found[middle], test).verdict
         say(f"{found[middle].id[:10]} {verdict}")
         good, bad = (middle, bad) if verdict == as_first else (good, middle)
-    return found[bad]
+    return found[good], found[bad]
+
+
+def first_changed(clone: pathlib.Path, span: str, test: Asked,
+                  judge: Callable[[Commit, Asked], Verdict], say: Callable[[str], None]) \
+        -> Commit | None:
+    """Halves the commits of the MLA, then those between two of them that changed anything that is
+    taken out; None if both ends have one verdict."""
+    between = bisect(commits(clone, span), test, judge, say)
+    if between is not None:
+        before, after = between
+        between = bisect(commits(clone, f"{before.id}..{after.id}", PATHS), test, judge, say)
+    return between[1] if between is not None else None

@@ -9,7 +9,7 @@ import os
 import pathlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from . import __version__, _library
@@ -25,7 +25,8 @@ def judge() -> str:
     """A sum over what answers: this package, its library and its command."""
     package = pathlib.Path(__file__).resolve().parent
     command = shutil.which(os.environ.get("MLA_TESTBED_COMMAND", "mla-testbed"))
-    files = [*sorted(package.rglob("*.py")), _library.library_path()]
+    files = [*sorted(package.rglob("*.py")), *sorted(package.rglob("*.json")),
+             _library.library_path()]
     digest = hashlib.sha256(f"{__version__}\0{cache.stand_in()}\0".encode())
     for file in [*files, *([pathlib.Path(command)] if command else [])]:
         digest.update(hashlib.sha256(file.read_bytes()).digest())
@@ -56,11 +57,16 @@ class Kept:
         self._clone = clone
         self._of: dict[str, dict[str, str]] = {}
 
-    def ask(self, commit: Commit, arch: str, told: Sequence[str], make: Callable[[], str]) \
+    def ask(self, commit: Commit, arch: str, told: Sequence[str], make: Callable[[], str],
+            used: Collection[str] = (), keep: Callable[[str], bool] = lambda _: True) \
             -> tuple[str, set[str]]:
         """What was said of a commit whose files of that kind are the same, else what `make` says;
-        and the files that were read for it."""
-        text = "\0".join(("compare", arch, judge(), *told))
+        and the files that were read for it.
+
+        used: files and folders that count beside those that `make` is seen to read. keep: whether
+        what was said is kept.
+        """
+        text = "\0".join((arch, judge(), *told))
         place = cache.directory() / "history" / hashlib.sha256(text.encode()).hexdigest()[:24]
         there = self._objects(commit)
         for file in sorted(place.glob("*.json")):
@@ -74,7 +80,8 @@ class Kept:
             names.add(_OBJECTS.format(arch=arch))
         # What AITER generated in its tree is in no commit.
         sums = {name: there[name] for name in sorted(names) if name in there}
-        if sums:  # else it would be the answer about every commit
+        sums |= {name: there.get(name, "") for name in used}
+        if sums and keep(said):  # without sums it would be the answer about every commit
             _write(place, json.dumps({"read": sums, "said": said}))
         return said, set(sums)
 
