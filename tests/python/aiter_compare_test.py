@@ -46,6 +46,7 @@ def test_a_property_that_is_not_judged_any_more_is_worse_also_where_it_failed():
 def test_a_case_whose_step_is_refused_is_refused_and_one_that_fails_elsewhere_fails():
     assert aiter_cases.verdict_of({}, {}).verdict == "pass"
     assert aiter_cases.verdict_of({}, {"P38": "no key"}).verdict == "pass"
+    assert aiter_cases.verdict_of({}, {"P38": "no key"}, True).verdict == "refused"
     assert aiter_cases.verdict_of({}, {"P05": "no"}) == aiter_cases.Verdict("refused", "no")
     assert aiter_cases.verdict_of(FAILS.failures, {"P05": "no"}).verdict == "fail"
 
@@ -57,8 +58,8 @@ def verdict(name, word, message=""):
 def test_of_each_case_is_told_what_fails_and_what_is_not_judged(monkeypatch, tmp_path):
     asked = []
 
-    def replayed(_, arch, case, timeout=None):
-        asked.append((arch, case, timeout))
+    def replayed(_, arch, case, words, timeout):
+        asked.append((arch, case, *words, timeout))
         return [verdict("P01", "pass"), verdict("P22", "not-applicable", "of prefill"),
                 verdict("P05", "skip", "refused"), verdict("P41", "inconclusive", "time-out"),
                 verdict("P04", "fail", f"wrong on {case}")]

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="AITER's tests need torch, which is 
 from mla_testbed import aiter_command, aiter_history, aiter_kept, aiter_questions  # noqa: E402
 from mla_testbed.aiter.suite.tests import TESTS  # noqa: E402
 from mla_testbed.aiter_cases import CaseLine  # noqa: E402
+from mla_testbed.errors import MlaError  # noqa: E402
 
 TEST = next(test for test in TESTS if test.name == "mla_reduce")
 
@@ -110,6 +111,20 @@ def test_halving_finds_the_first_commit_with_another_verdict_and_asks_few(clone)
     assert aiter_history.bisect(found, TEST, judge, lambda line: None) is None
 
 
+def test_halving_from_a_commit_without_a_verdict_says_so(clone):
+    judge, asked = judge_of({f"number {n}": "inconclusive" for n in range(7)})
+    with pytest.raises(MlaError, match="has no verdict"):
+        aiter_history.first_changed(clone, "v0..v6", TEST, judge, lambda line: None)
+    assert asked == ["number 0"]
+
+
+def test_a_test_has_no_properties(clone, capsys):
+    words = ["bisect", "--aiter", str(clone), "--test", "mla_reduce", "--property", "P05", "--good",
+             "v0", "--bad", "v1"]
+    assert aiter_command.main(words) == 2
+    assert "--property is of a case" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("first", [2, 5, 6])
 def test_the_commit_that_changed_a_verdict_is_found_though_it_is_none_of_the_mla(clone, first):
     judge, _ = judge_of({f"number {n}": "pass" if n < first else "fail" for n in range(7)})
@@ -153,8 +168,10 @@ def test_a_case_is_judged_anew_for_what_it_used_and_a_test_for_all_that_is_taken
         clone, questions):
     judge, verdicts = questions
     last = [aiter_history.commit_of(clone, f"v{n}") for n in (4, 5, 6)]
-    verdicts += ["pass"]
+    verdicts += ["pass", "refused"]
     assert [judge(commit, CaseLine("mla1:1q1s1")).verdict for commit in last] == ["pass"] * 3
+    assert [judge(commit, CaseLine("mla1:1q1s1", "P31")).verdict
+            for commit in last] == ["refused"] * 3
     verdicts += ["pass", "fail", "known-fail"]
     assert [judge(commit, TEST).verdict for commit in last] == ["pass", "fail", "known-fail"]
     assert not verdicts

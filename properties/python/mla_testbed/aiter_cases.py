@@ -29,9 +29,10 @@ _AT_ONCE = 2
 
 @dataclasses.dataclass(frozen=True)
 class CaseLine:
-    """A case as a question to commits."""
+    """A case as a question to commits. properties: those asked, P05,P31 for example; "": all."""
 
     name: str
+    properties: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +94,8 @@ def planner_call(case: str) -> dict[str, Any]:
 def case_verdict(tree: pathlib.Path, arch: str, case: CaseLine, timeout: float) -> Verdict:
     """What a case comes to over a tree."""
     try:
-        return verdict_of(*_answers(tree, arch, case.name, timeout))
+        words = ["--property", case.properties] if case.properties else []
+        return verdict_of(*_answers(tree, arch, case.name, words, timeout), bool(words))
     except subprocess.TimeoutExpired:
         return Verdict(INCONCLUSIVE, f"time-out: {timeout:.0f} s")
     except MlaError as e:
@@ -103,13 +105,15 @@ def case_verdict(tree: pathlib.Path, arch: str, case: CaseLine, timeout: float) 
 _Answers = tuple[dict[str, Failure], dict[str, str]]
 
 
-def verdict_of(failures: dict[str, Failure], skipped: dict[str, str]) -> Verdict:
-    """Of all that was found about a case."""
+def verdict_of(failures: dict[str, Failure], skipped: dict[str, str], chosen: bool = False) \
+        -> Verdict:
+    """Of all that was found about a case. chosen: no property but those that count was asked."""
     if failures:
         first = next(iter(failures.values()))
         return Verdict(FAIL, f"{','.join(failures)}: {first.message}")
-    if _OF_THE_STEP in skipped:
-        return Verdict(REFUSED, skipped[_OF_THE_STEP])
+    for name, why in skipped.items():
+        if chosen or name == _OF_THE_STEP:
+            return Verdict(REFUSED, why)
     return Verdict(PASS, "")
 
 
@@ -174,11 +178,12 @@ def _plan_of(process: Tree, call: dict[str, Any]) -> tuple[dict[str, list[int]],
     return {name: np.asarray(lists[name]).reshape(-1).tolist() for name in LISTS}, ""
 
 
-def _answers(tree: pathlib.Path, arch: str, case: str, timeout: float | None = None) -> _Answers:
+def _answers(tree: pathlib.Path, arch: str, case: str, words: Sequence[str] = (),
+             timeout: float | None = None) -> _Answers:
     """What fails, and what is not judged. One command for each case: `run` does not ask a property
     again that failed on an earlier case."""
     failures, skipped = {}, {}
-    for one in replayed(tree, arch, case, timeout=timeout):
+    for one in replayed(tree, arch, case, words, timeout):
         if one["verdict"] == FAIL:
             failures[one["id"]] = Failure(case, one["message"])
         elif one["verdict"] in (_SKIP, INCONCLUSIVE):

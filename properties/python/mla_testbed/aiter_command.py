@@ -55,6 +55,8 @@ def parser() -> argparse.ArgumentParser:
     halve = of.add_parser("bisect", help="the first commit with another verdict than A")
     halve.add_argument("case", metavar="CASE", nargs="?")
     halve.add_argument("--test", metavar="NAME", help="a test of the suite in place of a case")
+    halve.add_argument("--property", metavar="LIST", default="",
+                       help="of the case, ask only these (P05,P31)")
     halve.add_argument("--good", metavar="A", required=True)
     halve.add_argument("--bad", metavar="B", required=True)
     beside = of.add_parser("compare", help="cases and plans of two commits")
@@ -117,8 +119,10 @@ def _judge(options: argparse.Namespace, clone: pathlib.Path) -> int:
 def _bisect(options: argparse.Namespace, clone: pathlib.Path) -> int:
     if (options.case is None) == (options.test is None):
         raise UsageError("bisect takes a case or --test NAME")
+    if options.test and options.property:
+        raise UsageError("--property is of a case, and --test names a test of AITER's")
     asked = (_tests([options.test])[0] if options.test
-             else CaseLine(_full(options.case, options.arch)))
+             else CaseLine(_full(options.case, options.arch), options.property))
     judge = Questions(clone, options.arch, options.timeout)
     first = first_changed(clone, f"{options.good}..{options.bad}", asked, judge, _say)
     if first is None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from .aiter.suite import runner
+from .errors import MlaError
 
 #: What decides about the MLA, below AITER's root; what a commit lacks is left out.
 PATHS = ("aiter", "csrc", "op_tests", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla")
@@ -130,17 +131,21 @@ def walk(found: Sequence[Commit], tests: Sequence[Asked],
 def bisect(found: Sequence[Commit], test: Asked, judge: Callable[[Commit, Asked], Verdict],
            say: Callable[[str], None]) -> tuple[Commit, Commit] | None:
     """The first commit whose verdict is not that of the first one, after the one before it; None
-    if the last has it too."""
+    if the last has it too. MlaError: the first one has no verdict."""
     good, bad = 0, len(found) - 1
-    as_first = judge(found[0], test).verdict
-    say(f"{found[0].id[:10]} {as_first}")
-    if judge(found[bad], test).verdict == as_first:
+    def verdict_of(at: int) -> str:
+        said = judge(found[at], test)
+        say(f"{found[at].id[:10]} {said.verdict:<12} {said.reason[:100]}".rstrip())
+        return said.verdict
+
+    as_first = verdict_of(good)
+    if as_first == runner.INCONCLUSIVE:
+        raise MlaError(f"{found[good].id[:10]} has no verdict")
+    if verdict_of(bad) == as_first:
         return None
     while bad - good > 1:
         middle = (good + bad) // 2
-        verdict = judge(found[middle], test).verdict
-        say(f"{found[middle].id[:10]} {verdict}")
-        good, bad = (middle, bad) if verdict == as_first else (good, middle)
+        good, bad = (middle, bad) if verdict_of(middle) == as_first else (good, middle)
     return found[good], found[bad]
 
 

@@ -29,7 +29,9 @@ class Questions:
         """The verdict; an earlier one where all that was used is the same. A test is taken to use
         all that is taken out: its processes do not tell."""
         whole = isinstance(asked, AiterTest)
-        said, _ = self._kept.ask(commit, self._arch, ("test" if whole else "case", asked.name),
+        told = ("test", asked.name) if isinstance(asked, AiterTest) else (
+            "case", asked.name, asked.properties)
+        said, _ = self._kept.ask(commit, self._arch, told,
                                  lambda: self._judged(commit, asked), PATHS if whole else (),
                                  lambda said: Verdict(**json.loads(said)).verdict
                                  != runner.INCONCLUSIVE)
