@@ -104,18 +104,19 @@ def test_halving_finds_the_first_commit_with_another_verdict_and_asks_few(clone)
         judge, asked = judge_of({f"number {n}": "pass" if n < first else "fail"
                                  for n in range(100)})
         wrong = aiter_history.bisect(found, TEST, judge, lambda line: None)
-        assert wrong is not None
         assert [one.title for one in wrong] == [f"number {first - 1}", f"number {first}"]
         assert len(asked) <= 10
     judge, _ = judge_of({f"number {n}": "pass" for n in range(100)})
-    assert aiter_history.bisect(found, TEST, judge, lambda line: None) is None
+    assert aiter_history.bisect(found, TEST, judge, lambda line: None) == []
 
 
-def test_halving_from_a_commit_without_a_verdict_says_so(clone):
-    judge, asked = judge_of({f"number {n}": "inconclusive" for n in range(7)})
+@pytest.mark.parametrize("end", [0, 6])
+def test_an_end_without_a_verdict_ends_the_halving(clone, end):
+    judge, asked = judge_of({f"number {n}": "inconclusive" if n == end else "pass"
+                             for n in range(7)})
     with pytest.raises(MlaError, match="has no verdict"):
         aiter_history.first_changed(clone, "v0..v6", TEST, judge, lambda line: None)
-    assert asked == ["number 0"]
+    assert asked == ["number 0", "number 6"]
 
 
 def test_a_test_has_no_properties(clone, capsys):
@@ -129,8 +130,32 @@ def test_a_test_has_no_properties(clone, capsys):
 def test_the_commit_that_changed_a_verdict_is_found_though_it_is_none_of_the_mla(clone, first):
     judge, _ = judge_of({f"number {n}": "pass" if n < first else "fail" for n in range(7)})
     found = aiter_history.first_changed(clone, "v0..v6", TEST, judge, lambda line: None)
-    assert found is not None
-    assert found.title == f"number {first}"
+    assert [one.title for one in found] == [f"number {first}"]
+
+
+@pytest.mark.parametrize("first", range(1, 12))
+def test_a_commit_without_a_verdict_is_not_named_unless_it_may_be_the_one(first):
+    found = [aiter_history.Commit(str(n), "", f"number {n}") for n in range(12)]
+    without = {3, 4, 5, 8}
+    judge, asked = judge_of({f"number {n}": "inconclusive" if n in without and n != first
+                             else "pass" if n < first else "fail" for n in range(12)})
+    between = aiter_history.bisect(found, TEST, judge, lambda line: None)
+    before = max(n for n in range(first) if n not in without)
+    assert [int(one.id) for one in between] == list(range(before, first + 1))
+    assert len(asked) == len(set(asked))
+
+
+def test_several_commits_that_may_be_the_one_are_all_named_and_undecided(
+        clone, monkeypatch, capsys):
+    judge, _ = judge_of({f"number {n}": said for n, said in enumerate(
+        ("pass", "pass", "inconclusive", "fail", "fail", "fail", "fail"))})
+    monkeypatch.setattr(aiter_command, "Questions", lambda *_: judge)
+    words = ["bisect", "--aiter", str(clone), "--test", "mla_reduce", "--good", "v0", "--bad", "v6"]
+    assert aiter_command.main(words) == aiter_command.UNDECIDED
+    said = capsys.readouterr().out
+    assert "one of these" in said
+    assert said.rstrip().endswith("number 3")
+    assert "number 2\n" in said
 
 
 @pytest.fixture
@@ -151,22 +176,25 @@ def questions(clone, tmp_path, monkeypatch):
 
     monkeypatch.setattr(aiter_questions.runner, "run", run)
     monkeypatch.setattr(aiter_questions, "case_verdict", case)
-    return aiter_questions.Questions(clone, "gfx942", 2), verdicts
+    return lambda: aiter_questions.Questions(clone, "gfx942", 2), verdicts
 
 
 @pytest.mark.parametrize("asked", [TEST, CaseLine("mla1:1q1s1")])
 def test_a_verdict_is_kept_and_an_inconclusive_one_is_not(clone, questions, asked):
-    judge, verdicts = questions
+    make, verdicts = questions
     found = aiter_history.commits(clone, "v0..v4")
     verdicts += ["inconclusive", "pass", "fail"]
-    said = [judge(commit, asked).verdict
-            for commit in (found[1], found[1], found[1], found[3], found[2])]
-    assert said == ["inconclusive", "pass", "pass", "pass", "fail"]
+    first = make()
+    said = [judge(commit, asked).verdict for judge, commit in (
+        (first, found[1]), (first, found[1]), (make(), found[1]), (make(), found[1]),
+        (make(), found[3]), (make(), found[2]))]
+    assert said == ["inconclusive", "inconclusive", "pass", "pass", "pass", "fail"]
 
 
 def test_a_case_is_judged_anew_for_what_it_used_and_a_test_for_all_that_is_taken_out(
         clone, questions):
-    judge, verdicts = questions
+    make, verdicts = questions
+    judge = make()
     last = [aiter_history.commit_of(clone, f"v{n}") for n in (4, 5, 6)]
     verdicts += ["pass", "refused"]
     assert [judge(commit, CaseLine("mla1:1q1s1")).verdict for commit in last] == ["pass"] * 3

@@ -8,7 +8,7 @@
 DIR (--aiter, or AITER_SRC) is a git clone of AITER with its history. AITER's own modules and
 code objects run; each is built once and kept. Exit code: 0; 1 where something became worse, or
 bisect found a commit; 2 for wrong options; 3 where something is missing; 4 where nothing that
-differs was judged.
+differs was judged, or bisect has no answer.
 """
 
 from __future__ import annotations
@@ -124,12 +124,16 @@ def _bisect(options: argparse.Namespace, clone: pathlib.Path) -> int:
     asked = (_tests([options.test])[0] if options.test
              else CaseLine(_full(options.case, options.arch), options.property))
     judge = Questions(clone, options.arch, options.timeout)
-    first = first_changed(clone, f"{options.good}..{options.bad}", asked, judge, _say)
-    if first is None:
+    found = first_changed(clone, f"{options.good}..{options.bad}", asked, judge, _say)
+    if not found:
         _say("one verdict at both ends")
         return 0
-    _say(f"first changed: {first.id} {first.date} {first.title}")
-    return 1
+    if len(found) > 1:
+        _say("first changed: one of these, since only the last has a verdict")
+    for commit in found:
+        _say(f"{'' if len(found) > 1 else 'first changed: '}{commit.id} {commit.date} "
+             f"{commit.title}")
+    return 1 if len(found) == 1 else UNDECIDED
 
 
 def _compare(options: argparse.Namespace, clone: pathlib.Path) -> int:

@@ -129,33 +129,45 @@ def walk(found: Sequence[Commit], tests: Sequence[Asked],
 
 
 def bisect(found: Sequence[Commit], test: Asked, judge: Callable[[Commit, Asked], Verdict],
-           say: Callable[[str], None]) -> tuple[Commit, Commit] | None:
-    """The first commit whose verdict is not that of the first one, after the one before it; None
-    if the last has it too. MlaError: the first one has no verdict."""
-    good, bad = 0, len(found) - 1
+           say: Callable[[str], None]) -> list[Commit]:
+    """The last commit with the verdict of the first one, those after it that have none, and the
+    first one with another verdict; no commit if the last has it too.
+
+    Raises:
+        MlaError: one of both ends has no verdict.
+    """
     def verdict_of(at: int) -> str:
         said = judge(found[at], test)
         say(f"{found[at].id[:10]} {said.verdict:<12} {said.reason[:100]}".rstrip())
         return said.verdict
 
-    as_first = verdict_of(good)
-    if as_first == runner.INCONCLUSIVE:
-        raise MlaError(f"{found[good].id[:10]} has no verdict")
-    if verdict_of(bad) == as_first:
-        return None
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        good, bad = (middle, bad) if verdict_of(middle) == as_first else (good, middle)
-    return found[good], found[bad]
+    good, bad = 0, len(found) - 1
+    as_first, as_last = verdict_of(good), verdict_of(bad)
+    for at, verdict in ((good, as_first), (bad, as_last)):
+        if verdict == runner.INCONCLUSIVE:
+            raise MlaError(f"{found[at].id[:10]} has no verdict")
+    if as_last == as_first:
+        return []
+    left = set(range(good + 1, bad))
+    while left:
+        at = min(left, key=lambda n: (abs(2 * n - good - bad), n))
+        verdict = verdict_of(at)
+        if verdict == as_first:
+            good = at
+        elif verdict != runner.INCONCLUSIVE:
+            bad = at
+        left = {n for n in left if good < n < bad and n != at}
+    return list(found[good:bad + 1])
 
 
 def first_changed(clone: pathlib.Path, span: str, test: Asked,
                   judge: Callable[[Commit, Asked], Verdict], say: Callable[[str], None]) \
-        -> Commit | None:
-    """Halves the commits of the MLA, then those between two of them that changed anything that is
-    taken out; None if both ends have one verdict."""
+        -> list[Commit]:
+    """The commits of which the first changed the verdict: one, unless others before it have none;
+    no commit if both ends have one verdict. It halves the commits of the MLA, then those between
+    two of them that changed anything that is taken out."""
     between = bisect(commits(clone, span), test, judge, say)
-    if between is not None:
-        before, after = between
-        between = bisect(commits(clone, f"{before.id}..{after.id}", PATHS), test, judge, say)
-    return between[1] if between is not None else None
+    if between:
+        between = bisect(commits(clone, f"{between[0].id}..{between[-1].id}", PATHS), test, judge,
+                         say)
+    return between[1:]
