@@ -35,6 +35,18 @@ try merge r{1..70}.json --no-progress --junit merged.xml
 same_but_times whole.txt out
 same_but_times whole.xml merged.xml
 
+# Refused steps are counted in the merge, though P01 holds without a step.
+printf 'mla1:1q1s%s;kind=fa;heads=6;kvheads=4\n' 4 5 6 >refused.txt
+what=(--cases 0 --cases-file refused.txt --property P01,P28,P31)
+try run "${what[@]}" --no-progress --json
+grep -q '"refused": 3' out || fail 'the whole run has not three refused cases'
+cp out whole.json
+for i in 1 2; do
+  try run "${what[@]}" --no-progress --shard $i/2 --record "f$i.json"
+done
+try merge f1.json f2.json --no-progress --json
+same_but_times whole.json out
+
 # Without a failure, with the canary's known ones.
 try run --cases 25 --seed 5 --no-progress --json
 expect_exit 0
