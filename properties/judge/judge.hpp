@@ -45,7 +45,7 @@ Outcome only_what_ran(Outcome outcome, const Backend& backend, StepKind kind,
 // What a property found of a case, as far as it says whether the case is refused.
 struct Found {
   Verdict verdict = Verdict::inconclusive;
-  bool step_refused = false;  // it asked for the case's own step
+  bool step_refused = false;  // it asked for the case's own step, which was refused
 };
 std::vector<Found> found(const Judgement& judgement);
 
