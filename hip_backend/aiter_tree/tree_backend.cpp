@@ -214,7 +214,9 @@ Result<DecodeResult> TreeBackend::run(const DecodeLaunch& launch,
   if (options.record_stages)
     if (MaybeError bad = take_stages(*answer, *rows, admission, result)) return *bad;
   write_keyless(md, result);
-  result.launches.add({kName, label_, StepKind::decode, "decode"});
+  result.launches.add({kName, label_, StepKind::decode, "stage 1", 0});
+  for (auto& kernel : answer->head.value("launched", std::vector<std::string>{}))
+    result.launches.add({kName, label_, StepKind::decode, std::move(kernel)});
   return result;
 }
 

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/say.hpp"
 #include "hip_backend/aiter_tree/message.hpp"
@@ -47,42 +49,61 @@ Result<pid_t> spawn(const TreeChoice& choice, Arch arch, int theirs) {
 }  // namespace
 
 Result<std::shared_ptr<TreeProcess>> TreeProcess::start(const TreeChoice& choice, Arch arch) {
+  std::shared_ptr<TreeProcess> out(new TreeProcess(choice, arch));
+  if (MaybeError bad = out->open()) return *bad;
+  return out;
+}
+
+TreeProcess::~TreeProcess() {
+  (void)close();
+}
+
+MaybeError TreeProcess::open() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return fault(say("no socket: ", std::strerror(errno)));
-  const auto child = spawn(choice, arch, ends[1]);
+  const auto child = spawn(choice_, arch_, ends[1]);
   ::close(ends[1]);
   if (!child) {
     ::close(ends[0]);
     return child.error();
   }
-  const std::shared_ptr<TreeProcess> out(new TreeProcess(*child, ends[0], arch));
-  const auto hello = read_message(out->socket_);
-  if (!hello)
-    return fault(say("'", choice.python,
-                     " -m mla_testbed.aiter.tree' ended before it answered: it ",
-                     "needs the package mla_testbed with torch, triton and what AITER imports; ",
-                     "MLA_TESTBED_PYTHON names another Python"));
-  if (hello->head.contains("error"))
-    return fault(say("the AITER of '", choice.directory,
+  child_ = *child;
+  socket_ = ends[0];
+  const auto hello = read_message(socket_);
+  if (hello && !hello->head.contains("error")) {
+    version_ = hello->head.value("version", "");
+    sum_ = hello->head.value("sum", "");
+    return std::nullopt;
+  }
+  (void)close();
+  if (hello)
+    return fault(say("the AITER of '", choice_.directory,
                      "' cannot be imported: ", hello->head["error"].get<std::string>()));
-  out->version_ = hello->head.value("version", "");
-  out->sum_ = hello->head.value("sum", "");
-  return out;
+  return fault(say("'", choice_.python,
+                   " -m mla_testbed.aiter.tree' ended before it answered: it ",
+                   "needs the package mla_testbed with torch, triton and what AITER imports; ",
+                   "MLA_TESTBED_PYTHON names another Python"));
 }
 
-TreeProcess::~TreeProcess() {
-  ::close(socket_);  // which ends it
+std::string TreeProcess::close() {
+  if (socket_ < 0) return "";
+  ::close(std::exchange(socket_, -1));  // which ends it
   int status = 0;
   while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
+  if (WIFSIGNALED(status))
+    return say("signal ", WTERMSIG(status), ": ", strsignal(WTERMSIG(status)));
+  return say("exit code ", WEXITSTATUS(status));
 }
 
 Result<Message> TreeProcess::ask(const Message& question) {
   const std::lock_guard<std::mutex> one(turn_);
-  if (const MaybeError bad = send_message(socket_, question)) return *bad;
-  auto answer = read_message(socket_);
-  if (!answer) return answer;
+  if (socket_ < 0)
+    if (MaybeError bad = open()) return *bad;
+  MaybeError failed = send_message(socket_, question);
+  Result<Message> answer = failed ? Result<Message>(*failed) : read_message(socket_);
+  if (!answer) return fault(say(answer.error().message, " (", close(), ")"));
   if (answer->head.contains("fault")) return fault(answer->head["fault"].get<std::string>());
   if (answer->head.contains("error"))
     return Error{ErrorCode::unsupported, "AITER: " + answer->head["error"].get<std::string>()};

@@ -2,14 +2,16 @@
 // answers for it: size query, planner, decode.
 //
 // One for each architecture, kept until the last user is gone; the number of compute units is part
-// of each question. Several threads take turns. Fails: with what the import or an answer says; a
-// process that ended is not started again.
+// of each question. Several threads take turns. Fails: with what the import or an answer says. A
+// process that ended while it answered, as AITER's own checks end it, is started again for the next
+// question.
 #pragma once
 
 #include <sys/types.h>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "core/arch.hpp"
 #include "core/result.hpp"
@@ -39,10 +41,15 @@ class TreeProcess {
   Result<Message> ask(const Message& question);
 
  private:
-  TreeProcess(pid_t child, int socket, Arch arch) : child_(child), socket_(socket), arch_(arch) {}
-  pid_t child_;
-  int socket_;
+  TreeProcess(TreeChoice choice, Arch arch) : choice_(std::move(choice)), arch_(arch) {}
+  // Starts it and reads its first message.
+  MaybeError open();
+  // Ends it, if it has not ended, and says how: "exit code 0", "signal 6: Aborted".
+  std::string close();
+  TreeChoice choice_;
   Arch arch_;
+  pid_t child_ = -1;
+  int socket_ = -1;  // -1: there is no process
   std::string version_;
   std::string sum_;
   std::mutex turn_;

@@ -27,10 +27,12 @@ void set_device(const Device& device);
 [[nodiscard]] gfx::Memory& memory();
 inline constexpr std::size_t most_memory = std::size_t{8} << 30;  // bytes, as programs see it
 
+inline constexpr std::size_t kMostNamedLaunches = 1024;
 // What was launched since the last call, and what went wrong. What is not taken when the program
 // ends is printed to stderr.
 struct Launched {
   std::uint64_t launches = 0, instructions = 0;
+  std::vector<std::string> kernels;  // as their code names them, the first kMostNamedLaunches
   std::vector<std::string> faults, findings;  // a sentence each; a refused launch is a fault
 };
 [[nodiscard]] Launched take_launched();

@@ -2,15 +2,54 @@
 #include "hip_backend/hip_runtime/hip/hip_testbed.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "hip_backend/gfx_emulator/run/run_words.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
 
 namespace rt = mla::hip_runtime;
 namespace gfx = mla::gfx;
+
+namespace {
+
+// As the source has it: "mla::decode", of a mangled name. Template arguments and parameters are
+// left out, so that no demangler has to know their types.
+std::string readable(const std::string& kernel) {
+  std::string_view rest = kernel;
+  if (!rest.starts_with("_Z")) return kernel;
+  rest.remove_prefix(std::min(rest.find_first_of("0123456789"), rest.size()));
+  std::string name;
+  std::size_t length = 0;
+  for (;;) {
+    const auto [end, bad] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    if (bad != std::errc() || length > rest.size()) break;
+    const std::string_view part = rest.substr(0, length);
+    rest.remove_prefix(length);
+    if (part.starts_with("_GLOBAL__N")) continue;  // a namespace without a name
+    name += (name.empty() ? "" : "::") + std::string(part);
+  }
+  return name.empty() ? kernel : name;
+}
+
+int give_lines(const std::vector<std::string>& lines, char* text, std::size_t bytes) {
+  std::string all;
+  for (const std::string& line : lines) all += line + "\n";
+  if (text != nullptr && bytes != 0) {
+    const std::size_t fits = std::min(all.size(), bytes - 1);
+    std::memcpy(text, all.data(), fits);
+    text[fits] = '\0';
+  }
+  return static_cast<int>(lines.size());
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -34,18 +73,16 @@ hipError_t hipTestbedDeferFaults(int defer) {
 int hipTestbedTakeFaults(char* text, std::size_t bytes) {
   const rt::Turn turn;
   auto& launched = rt::runtime().launched;
-  std::string all;
-  for (const auto* sentences : {&launched.faults, &launched.findings})
-    for (const std::string& sentence : *sentences) all += sentence + "\n";
-  const auto lines = static_cast<int>(launched.faults.size() + launched.findings.size());
-  if (text != nullptr && bytes != 0) {
-    const std::size_t fits = std::min(all.size(), bytes - 1);
-    std::memcpy(text, all.data(), fits);
-    text[fits] = '\0';
-  }
-  launched.faults.clear();
-  launched.findings.clear();
-  return lines;
+  auto lines = std::exchange(launched.faults, {});
+  const auto findings = std::exchange(launched.findings, {});
+  lines.insert(lines.end(), findings.begin(), findings.end());
+  return give_lines(lines, text, bytes);
+}
+int hipTestbedTakeLaunches(char* text, std::size_t bytes) {
+  const rt::Turn turn;
+  auto kernels = std::exchange(rt::runtime().launched.kernels, {});
+  for (std::string& kernel : kernels) kernel = readable(kernel);
+  return give_lines(kernels, text, bytes);
 }
 hipError_t hipTestbedSetUnits(int units) {
   const rt::Turn turn;

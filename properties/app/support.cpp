@@ -1,8 +1,9 @@
 #include "properties/app/support.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/say.hpp"
@@ -16,35 +17,76 @@ using Json = nlohmann::ordered_json;
 // Query lengths that the matrix looks at: every one that some kernel tells apart, and two beyond.
 constexpr std::int64_t kLongestRows = 17;
 
-struct Key {
-  Arch arch = Arch::gfx942;
-  DtypePair dtype;
-  std::int64_t heads = 16;
-  bool causal = true;
-  bool lse = false;
-  PlannerChoice planner = PlannerChoice::automatic;
-  RowWidths widths;
+std::string dtype_text(DtypePair d) {
+  return say(name(d.q), "/", name(d.kv));
+}
+
+// The shapes of the matrix, with one row, in printing order, reduced to what the options ask for.
+std::vector<SupportShape> shapes(const SupportRequest& o) {
+  std::vector<SupportShape> out;
+  constexpr DtypePair kPairs[] = {
+      {Dtype::bf16, Dtype::bf16}, {Dtype::bf16, Dtype::fp8}, {Dtype::fp8, Dtype::fp8}};
+  for (const Arch arch : {Arch::gfx942, Arch::gfx950})
+    for (const DtypePair dtype : kPairs)
+      for (std::int64_t h = 16; h <= kMaxHeads; h += 16)
+        for (const bool causal : {true, false})
+          for (const bool lse : {false, true}) {
+            if (!o.arch.empty() && o.arch != name(arch)) continue;
+            if (!o.dtype.empty() && o.dtype != dtype_text(dtype)) continue;
+            if (o.heads != 0 && h != round_up(o.heads, 16)) continue;
+            out.push_back({arch, dtype, o.heads == 0 ? h : o.heads, causal, lse, o.planned,
+                           o.widths, o.requests});
+          }
+  return out;
+}
+
+SupportAnswer ask(const SupportRequest& o, SupportShape shape, std::int64_t rows) {
+  shape.rows = rows;
+  return o.oracle(shape);
+}
+
+// Query lengths with the same answer.
+struct TableRow {
+  SupportShape shape;
+  std::int64_t first = 1, last = 1;
+  SupportAnswer answer;
 };
 
-struct KernelAnswer {
-  bool ok = false;
-  std::string route;
-  std::string kernel;
-  std::string reason;
-};
+// The kernels' column is as wide as its longest one.
+std::string table_of(const std::vector<TableRow>& rows) {
+  std::size_t kernels = 28;
+  for (const TableRow& row : rows) kernels = std::max(kernels, row.answer.kernel.size());
+  const auto left = [](const std::string& text, std::size_t width) {
+    return text + std::string(width > text.size() ? width - text.size() : 0, ' ');
+  };
+  std::string out = say("arch    dtype      heads  rows   causal lse  route            ",
+                        left("kernel", kernels), "  reason\n");
+  for (const auto& [shape, first, last, answer] : rows) {
+    const std::string heads = std::to_string(shape.heads);
+    out +=
+        say(left(std::string(name(shape.arch)), 7), ' ', left(dtype_text(shape.dtype), 10), ' ',
+            std::string(5 - heads.size(), ' '), heads, "  ",
+            left(first == last ? std::to_string(first) : say(first, "-", last), 6), ' ',
+            left(shape.causal ? "yes" : "no", 6), ' ', left(shape.lse ? "yes" : "no", 3), "  ",
+            left(answer.route, 15), "  ", left(answer.kernel, kernels), "  ", answer.reason, "\n");
+  }
+  return out;
+}
 
-KernelAnswer ask(const Key& key, std::int64_t rows, std::int64_t requests) {
+}  // namespace
+
+SupportAnswer answer_of_the_core(const SupportShape& asked) {
   Case c;
-  c.requests.assign(static_cast<std::size_t>(requests), {rows, 4096});
-  c.heads = key.heads;
-  c.arch = key.arch;
-  c.compute_units = product_compute_units(key.arch).count();
-  c.dtype = key.dtype;
-  c.causal = key.causal;
-  c.decode().need_lse = key.lse;
-  c.decode().latent = key.widths.latent().count();
-  c.decode().rope = key.widths.rope().count();
-  c.planner = key.planner;
+  c.requests.assign(static_cast<std::size_t>(asked.requests), {asked.rows, 4096});
+  c.heads = asked.heads;
+  c.arch = asked.arch;
+  c.compute_units = product_compute_units(asked.arch).count();
+  c.dtype = asked.dtype;
+  c.causal = asked.causal;
+  c.decode().need_lse = asked.lse;
+  c.decode().latent = asked.widths.latent().count();
+  c.decode().rope = asked.widths.rope().count();
+  c.planner = asked.planned ? PlannerChoice::automatic : PlannerChoice::none;
   c.layout = {Layout::contiguous, 0};
   const auto batch = make_batch(c);
   if (!batch) return {false, "refused", "", batch.error().message};
@@ -58,56 +100,19 @@ KernelAnswer ask(const Key& key, std::int64_t rows, std::int64_t requests) {
   return {true, std::string(name(shape->route)), std::string(shape->kernel.label), reason};
 }
 
-std::string dtype_text(DtypePair d) {
-  return say(name(d.q), "/", name(d.kv));
-}
-
-// The keys of the matrix, in printing order, reduced to what the options ask for.
-std::vector<Key> keys(const SupportRequest& o) {
-  std::vector<Key> out;
-  const auto planner = o.planned ? PlannerChoice::automatic : PlannerChoice::none;
-  constexpr DtypePair kPairs[] = {
-      {Dtype::bf16, Dtype::bf16}, {Dtype::bf16, Dtype::fp8}, {Dtype::fp8, Dtype::fp8}};
-  for (const Arch arch : {Arch::gfx942, Arch::gfx950})
-    for (const DtypePair dtype : kPairs)
-      for (std::int64_t h = 16; h <= kMaxHeads; h += 16)
-        for (const bool causal : {true, false})
-          for (const bool lse : {false, true}) {
-            if (!o.arch.empty() && o.arch != name(arch)) continue;
-            if (!o.dtype.empty() && o.dtype != dtype_text(dtype)) continue;
-            if (o.heads != 0 && h != round_up(o.heads, 16)) continue;
-            out.push_back(
-                {arch, dtype, o.heads == 0 ? h : o.heads, causal, lse, planner, o.widths});
-          }
-  return out;
-}
-
-std::string table_row(const Key& key, std::int64_t first, std::int64_t last,
-                      const KernelAnswer& a) {
-  const std::string rows = first == last ? std::to_string(first) : say(first, "-", last);
-  char text[512];
-  std::snprintf(text, sizeof text, "%-7s %-10s %5lld  %-6s %-6s %-3s  %-15s  %-28s  %s\n",
-                std::string(name(key.arch)).c_str(), dtype_text(key.dtype).c_str(),
-                static_cast<long long>(key.heads), rows.c_str(), key.causal ? "yes" : "no",
-                key.lse ? "yes" : "no", a.route.c_str(), a.kernel.c_str(), a.reason.c_str());
-  return text;
-}
-
-}  // namespace
-
 bool is_one_shape(const SupportRequest& o) {
   return !o.arch.empty() && !o.dtype.empty() && o.heads > 0 && o.rows > 0;
 }
 
 std::string decode_support_sentence(const SupportRequest& o) {
-  const auto said = [&o](const KernelAnswer& a) {
+  const auto said = [&o](const SupportAnswer& a) {
     return a.ok ? say("runs on ", a.kernel, ", route ", a.route, ": ", a.reason)
                 : "does not run: " + a.reason;
   };
   std::string out;
   std::string first;
-  for (const Key& key : keys(o)) {
-    const KernelAnswer a = ask(key, o.rows, o.requests);
+  for (const SupportShape& key : shapes(o)) {
+    const SupportAnswer a = ask(o, key, o.rows);
     if (out.empty()) {
       first = said(a);
       out = say("A decode step of ", o.requests, o.requests == 1 ? " request" : " requests",
@@ -127,38 +132,33 @@ std::string decode_support_sentence(const SupportRequest& o) {
 }
 
 bool has_support_rows(const SupportRequest& request) {
-  return !keys(request).empty();
+  return !shapes(request).empty();
 }
 
 std::string decode_support_table(const SupportRequest& request) {
-  std::string out =
-      "arch    dtype      heads  rows   causal lse  route            kernel                        "
-      "reason\n";
-  for (const Key& key : keys(request)) {
-    if (request.rows > 0) {
-      out += table_row(key, request.rows, request.rows, ask(key, request.rows, request.requests));
-      continue;
+  std::vector<TableRow> table;
+  for (const SupportShape& shape : shapes(request)) {
+    const std::int64_t first = request.rows > 0 ? request.rows : 1;
+    const std::int64_t last = request.rows > 0 ? request.rows : kLongestRows;
+    for (std::int64_t rows = first; rows <= last; ++rows) {
+      SupportAnswer next = ask(request, shape, rows);
+      const bool same = rows > first && next.route == table.back().answer.route &&
+                        next.kernel == table.back().answer.kernel;
+      if (same)
+        table.back().last = rows;
+      else
+        table.push_back({shape, rows, rows, std::move(next)});
     }
-    std::int64_t first = 1;
-    KernelAnswer answer = ask(key, first, request.requests);
-    for (std::int64_t rows = 2; rows <= kLongestRows; ++rows) {
-      KernelAnswer next = ask(key, rows, request.requests);
-      if (next.route == answer.route && next.kernel == answer.kernel) continue;
-      out += table_row(key, first, rows - 1, answer);
-      first = rows;
-      answer = std::move(next);
-    }
-    out += table_row(key, first, kLongestRows, answer);
   }
-  return out;
+  return table_of(table);
 }
 
 std::string decode_support_json(const SupportRequest& request) {
   Json rows = Json::array();
-  for (const Key& key : keys(request))
+  for (const SupportShape& key : shapes(request))
     for (std::int64_t q = std::max<std::int64_t>(1, request.rows);
          q <= (request.rows > 0 ? request.rows : kLongestRows); ++q) {
-      const KernelAnswer a = ask(key, q, request.requests);
+      const SupportAnswer a = ask(request, key, q);
       rows.push_back({{"arch", name(key.arch)},
                       {"dtype", dtype_text(key.dtype)},
                       {"heads", key.heads},

@@ -5,15 +5,44 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/arch.hpp"
 #include "core/result.hpp"
 #include "core/row_widths.hpp"
 
 namespace mla::app {
+
+// One shape of decode steps: requests that are alike.
+struct SupportShape {
+  Arch arch = Arch::gfx942;
+  DtypePair dtype;
+  std::int64_t heads = 16;  // of one rank
+  bool causal = true;
+  bool lse = false;     // the final LSE is asked for
+  bool planned = true;  // false: a step that an engine launches without a plan
+  RowWidths widths = {};
+  std::int64_t requests = 1;
+  std::int64_t rows = 1;  // of each request
+};
+
+struct SupportAnswer {
+  bool ok = false;
+  std::string route;
+  std::string kernel;
+  std::string reason;
+};
+
+// Who is asked: AITER as the core knows it, where nothing else is said.
+using SupportOracle = std::function<SupportAnswer(const SupportShape&)>;
+SupportAnswer answer_of_the_core(const SupportShape& shape);
+// The tree of AITER in `directory` is: each shape is planned and launched there, over a few keys.
+// `arch` empty: both. Fails: the tree cannot be imported.
+Result<SupportOracle> tree_support(const std::string& directory, const std::string& arch);
 
 struct SupportRequest {
   std::string arch;           // empty: all
@@ -23,6 +52,7 @@ struct SupportRequest {
   std::int64_t requests = 1;  // of the batch
   RowWidths widths = {};      // of the cache
   bool planned = true;        // false: steps that an engine launches without a plan
+  SupportOracle oracle = answer_of_the_core;
 };
 
 // Whether there is such a dtype.

@@ -21,16 +21,6 @@ Error refuse(const std::string& why) {
   return {ErrorCode::usage, why};
 }
 
-Result<std::shared_ptr<TreeProcess>> open_tree(const std::string& directory, Arch arch) {
-  std::error_code none;
-  if (!std::filesystem::is_directory(directory, none))
-    return refuse(say("--aiter: there is no directory '", directory, "'"));
-  const char* python = std::getenv("MLA_TESTBED_PYTHON");
-  hip::aiter_tree::TreeChoice choice{.directory = directory};
-  if (python != nullptr && *python != '\0') choice.python = python;
-  return TreeProcess::start(choice, arch);
-}
-
 MaybeError check_alone(const DeviceChoice& choice) {
   const std::string tree = "--aiter " + choice.aiter_tree;
   if (named_aiter(choice.aiter_hsa))
@@ -43,6 +33,16 @@ MaybeError check_alone(const DeviceChoice& choice) {
 }
 
 }  // namespace
+
+Result<std::shared_ptr<TreeProcess>> open_tree(const std::string& directory, Arch arch) {
+  std::error_code none;
+  if (!std::filesystem::is_directory(directory, none))
+    return refuse(say("--aiter: there is no directory '", directory, "'"));
+  const char* python = std::getenv("MLA_TESTBED_PYTHON");
+  hip::aiter_tree::TreeChoice choice{.directory = directory};
+  if (python != nullptr && *python != '\0') choice.python = python;
+  return TreeProcess::start(choice, arch);
+}
 
 Result<NamedBackend> make_tree(const DeviceChoice& choice) {
   if (MaybeError bad = check_alone(choice)) return *bad;

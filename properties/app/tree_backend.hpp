@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/plan/step_planner.hpp"
+#include "hip_backend/aiter_tree/tree_process.hpp"
 #include "properties/app/device_choice.hpp"
 #include "properties/dump/check/answer.hpp"
 #include "properties/dump/dump.hpp"
@@ -18,6 +19,10 @@
 namespace mla::app {
 
 Result<NamedBackend> make_tree(const DeviceChoice& choice);
+
+// The process of a tree, over one architecture.
+Result<std::shared_ptr<hip::aiter_tree::TreeProcess>> open_tree(const std::string& directory,
+                                                                Arch arch);
 
 // The planner of a tree, for cases of one architecture.
 Result<std::unique_ptr<plan::StepPlanner>> make_tree_planner(const std::string& directory,

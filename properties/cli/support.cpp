@@ -1,6 +1,9 @@
 // `mla-testbed support`: which kernel runs which shape, and why not.
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "core/say.hpp"
 #include "core/shape/resolved_shape.hpp"
@@ -8,6 +11,7 @@
 #include "properties/cli/command.hpp"
 #include "properties/cli/device_options.hpp"
 #include "properties/cli/options.hpp"
+#include "properties/cli/progress.hpp"
 #include "properties/cli/quantity.hpp"
 
 namespace mla::cli {
@@ -27,6 +31,7 @@ struct SupportOptions {
   std::string planner = "auto";
   std::string backend;  // empty: AITER as the core knows it
   std::string aiter_hsa;
+  std::string aiter;  // a source tree
   bool json = false;
 };
 
@@ -37,6 +42,9 @@ batch has --requests uniform requests. Head counts are those of one rank, before
 Routes: persistent (six plan buffers), persistent-rows (every query row is a request of its own),
 split (no plan). With --arch, --heads, --dtype and --rows the answer is a sentence. Planner v1.2 is assumed, as an engine gets it; --planner none: steps that an engine
 launches without a plan.
+With --aiter, the tree's own planner and dispatch are asked: each shape is planned and launched over a
+few keys. A row has the kernel of stage 1, then what followed it, or what AITER raised. Heads are what
+AITER gets, after padding. Numbers are not judged: `run --aiter` does that.
 --kind prefill: the path of a prefill step, and why it is not the fp8 path. --kind fa: the decode
 kernel of the AITER FA backend.
 
@@ -49,6 +57,7 @@ Examples:
   mla-testbed support --planner none --dtype bf16/bf16
   mla-testbed support --kind prefill --arch gfx950
   mla-testbed support --backend aiter --aiter-hsa aiter/hsa --arch gfx942
+  mla-testbed support --aiter aiter --arch gfx950 --heads 48 --dtype bf16/bf16 --rows 1
   mla-testbed support --json > support.json)";
 
 Error unknown(const char* option, const std::string& value, const char* expected) {
@@ -105,9 +114,21 @@ MaybeError read_widths(const SupportOptions& o, RowWidths& widths) {
                say("--latent has value '", o.latent, "', --rope '", o.rope, "': ", why)};
 }
 
+// Shows on a terminal how many shapes were asked for.
+app::SupportOracle with_progress(app::SupportOracle oracle) {
+  auto progress = std::make_shared<Progress>("shapes", true, std::nullopt);
+  return [oracle = std::move(oracle), progress = std::move(progress),
+          asked = std::int64_t{0}](const app::SupportShape& shape) mutable {
+    progress->update(asked++, 0);
+    return oracle(shape);
+  };
+}
+
 ExitCode support(const SupportOptions& o) {
   if (!o.arch.empty() && !arch_from_name(o.arch))
     return complain("support", unknown("--arch", o.arch, "gfx942 or gfx950"));
+  if (!o.aiter.empty() && (o.backend == "aiter" || o.kind != "decode"))
+    return refuse("support", "--aiter " + o.aiter + " takes no --backend or --kind");
   if (o.backend == "aiter") return support_of_aiter(o);
   if (app::named_aiter(o.aiter_hsa))
     return refuse("support", "--aiter-hsa " + o.aiter_hsa + " goes with --backend aiter");
@@ -130,6 +151,17 @@ ExitCode support(const SupportOptions& o) {
     request.rows = *n;
   }
   if (const MaybeError bad = read_widths(o, request.widths)) return complain("support", *bad);
+  if (!o.aiter.empty()) {
+    if (request.widths != kBuiltIn)
+      return refuse("support", "--aiter " + o.aiter + " takes no --latent or --rope: 512 and 64");
+    if (o.heads.empty() && o.rows.empty())
+      return refuse("support", "--aiter " + o.aiter +
+                                   " launches each shape, which takes a while: name --heads or "
+                                   "--rows");
+    auto tree = app::tree_support(o.aiter, o.arch);
+    if (!tree) return complain("support", tree.error());
+    request.oracle = with_progress(std::move(*tree));
+  }
   if (!app::has_support_rows(request))
     return complain("support", unknown("--dtype", o.dtype, "bf16/bf16, bf16/fp8 or fp8/fp8"));
   return finish("support",
@@ -161,6 +193,7 @@ void add_support(Command& app, ExitCode& exit) {
   c.add_option("--backend", o->backend, "aiter: what the manifests of an installed AITER offer")
       .one_of({"aiter"});
   add_aiter_option(c, o->aiter_hsa);
+  add_tree_option(c, o->aiter);
   c.add_flag("--json", o->json, "Print every combination as JSON");
   c.footer(kSupportFooter);
   c.callback([o, &exit] { exit = support(*o); });

@@ -26,6 +26,9 @@ hipError_t hipTestbedSetUnits(int units);
 // hipErrorInvalidValue: other words, which hipTestbedTakeFaults() tells.
 hipError_t hipTestbedSetRun(const char* checks, const char* schedule, const char* arrival,
                             const char* matrix);
+// The kernels that were launched since the last call, demangled, without arguments: a line each in
+// their order, the first 1024; at most `bytes` with the zero at the end. The number of lines.
+int hipTestbedTakeLaunches(char* text, std::size_t bytes);
 // Launches and wave instructions since the process began.
 void hipTestbedCount(unsigned long long* launches, unsigned long long* instructions);
 }

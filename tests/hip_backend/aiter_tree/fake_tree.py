@@ -5,6 +5,7 @@ The last part of DIR says how it answers; what it was asked is kept in DIR/asked
 """
 import array
 import json
+import os
 import pathlib
 import sys
 
@@ -64,7 +65,7 @@ def decode(head, element=0x3F80):
     lse = ("float32", [float(i % head["heads"]) for i in range(pairs)])
     stages = {"partial_out": ("float32", []), "partial_lse": ("float32", []), "stage1_out": out,
               "stage1_lse": lse} if head["record_stages"] else {}
-    write({}, out=out, lse=lse, **stages)
+    write({"launched": ["aiter::stage1", "merge"]}, out=out, lse=lse, **stages)
 
 
 def main():
@@ -82,6 +83,9 @@ def main():
             sys.stdout.buffer.write(b'{"arrays": [["out", "uint16", [512]]]}\n12')
             sys.stdout.buffer.flush()
             sys.exit(0)
+        if how == "aborts-once" and not (place / "aborted").exists():
+            (place / "aborted").touch()
+            os.abort()
         if how == "lies":
             write({"words": [2, 5, 16]}, out=("int32", [1]))
         elif how == "refuses" or (how == "takes-no-step" and asked[0]["call"] == "decode"):
@@ -93,6 +97,8 @@ def main():
             write({"words": [2, units + 1, 8 * (batch + units), batch + 1, 2 * batch, units]})
         elif asked[0]["call"] == "plan":
             plan(*asked, last=int(how == "plans-by-timing" and far_ahead(asked[0])))
+        elif asked[0]["call"] == "support":
+            write({"launched": [f"aiter::qh{asked[0]['heads']}", "merge"]})
         else:
             changed = how == "decodes-by-timing" and far_ahead(asked[0])
             decode(asked[0], element=0x3F81 if changed else 0x3F80)

@@ -90,15 +90,28 @@ TEST_CASE("aiter tree: what AITER raises is unsupported, what its kernels or its
   CHECK(fault.message == "module_mla_asm: out-of-bounds");
 }
 
-TEST_CASE("aiter tree: a process that ends inside of an answer is an error, and one later too",
+TEST_CASE("aiter tree: a process that ends inside of an answer is an error, and starts once more",
           "[aiter_tree]") {
   const Tree tree("dies");
   const auto process = tree.start();
   REQUIRE(process);
   const auto planner = make_tree_planner(*process, {});
   CHECK(planner->sizes({}).error().message ==
-        "the process of the AITER tree ended while it was answering");
+        "the process of the AITER tree ended while it was answering (exit code 0)");
+  CHECK(planner->sizes({}).error().message ==
+        "the process of the AITER tree ended while it was answering (exit code 0)");
   CHECK(planner->sizes({}).error().code == ErrorCode::fault);
+}
+
+TEST_CASE("aiter tree: after AITER ended its process by a signal, the next question is answered",
+          "[aiter_tree]") {
+  const Tree tree("aborts-once");
+  const auto process = tree.start();
+  REQUIRE(process);
+  const auto planner = make_tree_planner(*process, {});
+  CHECK(planner->sizes({}).error().message ==
+        "the process of the AITER tree ended while it was answering (signal 6: Aborted)");
+  CHECK(planner->sizes({}));
 }
 
 TEST_CASE("aiter tree: an answer with too few lists, or of another type, is an error",
@@ -167,7 +180,7 @@ TEST_CASE("aiter tree: heads are padded for AITER and taken back from where they
   REQUIRE(result->lse.size() == 8);
   CHECK(result->lse[3] == 6);  // each head is there twice
   CHECK(result->out.size() == 8 * kValueDim);
-  CHECK(result->launches.of("aiter", "emulated:gfx942", StepKind::decode) == 1);
+  CHECK(result->launches.of("aiter", "emulated:gfx942", StepKind::decode) == 2);
 }
 
 TEST_CASE("aiter tree: a work that may not run is a fault and is left out of the lists",

@@ -46,7 +46,7 @@ try replay "$case" "${on_tree[@]}" "$scratch/right" --property P05
 expect_exit 1
 expect_out '^P05 plan_coverage: fail'
 expect_out "^REPRO: .*--aiter $scratch/right"
-expect_out '^launched: aiter on emulated:gfx942: decode 1 \(decode 1\)'
+expect_out '^launched: aiter on emulated:gfx942: decode 2 \(aiter::stage1 1, merge 1\)'
 # What breaks is a failure, what AITER refuses is not.
 try replay "$case" "${on_tree[@]}" "$scratch/faults" --property P05
 expect_exit 1
@@ -66,6 +66,30 @@ expect_out '^refused: AITER: AssertionError: nhead=17'
 try run --cases 1 "${on_tree[@]}" "$scratch/right" --property P05 --json --no-progress
 expect_json
 expect_out '"AITER version": "0.1.99"|0.1.99'
+
+# Which kernel its dispatch takes, and what it raises where it takes none.
+one=(--arch gfx950 --heads 48 --dtype bf16/bf16 --rows 2)
+try support "${one[@]}" --aiter "$scratch/right"
+expect_exit 0
+expect_out '2 rows and 48 heads, bf16/bf16 on gfx950, runs on aiter::qh48, route persistent: AITER launched it, then merge\.'
+grep -q '"call": "support", .*"rows": 2' "$scratch/right/asked.json" ||
+  fail "the tree was not asked for two rows: $(cat "$scratch/right/asked.json")"
+try support --rows 1 --planner none --aiter "$scratch/right" --json
+expect_exit 0
+expect_json
+expect_out '"route": "split"'
+try support "${one[@]}" --aiter "$scratch/refuses"
+expect_exit 0
+expect_out 'does not run: AITER: AssertionError: nhead=17'
+try support --aiter "$scratch/right"
+expect_exit 2
+expect_err 'launches each shape, which takes a while: name --heads or --rows'
+try support "${one[@]}" --aiter "$scratch/right" --latent 448
+expect_exit 2
+expect_err 'takes no --latent or --rope'
+try support --kind prefill --aiter "$scratch/right"
+expect_exit 2
+expect_err 'takes no --backend or --kind'
 
 # What goes together, and what is not there.
 try replay "$case" --backend aiter --aiter "$scratch/right"

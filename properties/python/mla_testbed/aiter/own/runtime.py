@@ -88,6 +88,12 @@ class Runtime:
         count: int = self._library.hipTestbedTakeFaults(text, _MOST_TEXT)
         return count, text.value.decode(errors="replace").rstrip("\n")
 
+    def take_launches(self) -> list[str]:
+        """The kernels that were launched since the last call, in their order; the first 1024."""
+        text = ctypes.create_string_buffer(_MOST_TEXT)
+        self._library.hipTestbedTakeLaunches(text, _MOST_TEXT)
+        return text.value.decode(errors="replace").splitlines()
+
     def set_units(self, units: int) -> None:
         """What the device's properties answer from now on. ValueError: not 1 to 1024."""
         if self._library.hipTestbedSetUnits(units) != 0:

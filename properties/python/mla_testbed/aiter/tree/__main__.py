@@ -62,12 +62,13 @@ def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer]]:
 
     if session.aiter_tree() != pathlib.Path(tree).resolve():
         raise LibraryError(f"'aiter' was imported from '{session.aiter_tree()}', not from '{tree}'")
-    from . import decode, planner  # noqa: PLC0415
+    from . import decode, planner, support  # noqa: PLC0415
 
     return str(getattr(aiter, "__version__", "")), {
         "sizes": lambda asked: planner.sizes(arch, asked.head),
         "plan": lambda asked: planner.plan(arch, asked.head, asked.arrays),
         "decode": lambda asked: decode.decode(arch, asked.head, asked.arrays),
+        "support": lambda asked: support.support(arch, asked.head),
     }
 
 

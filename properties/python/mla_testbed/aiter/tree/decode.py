@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from ...world import notes
+from ..own.runtime import runtime
 from . import stages
 from .lists import LISTS
 from .machine import dtype_of, on_device, run_as, set_compute_units
@@ -19,7 +20,10 @@ _POISON = 0x7FA5  # kPoisonBf16 (core/engine/backend.hpp)
 
 
 def decode(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Message:
-    """mla_decode_fwd over the lists and tensors of a launch: out as the bits of bf16, and lse."""
+    """mla_decode_fwd over the lists and tensors of a launch: out as the bits of bf16, and lse.
+
+    With the kernels of AITER's C++ that it launched.
+    """
     from aiter.mla import mla_decode_fwd  # noqa: PLC0415 the tree is on sys.path by now
 
     set_compute_units(asked["compute_units"])
@@ -50,6 +54,7 @@ def decode(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Messag
         torch.cuda.synchronize()
         if stage.found is None:
             raise RuntimeError("mla_decode_fwd called no stage 1 that is known here")
+        launched = stage.kernels + runtime().take_launches()
         planned = stage.arguments.get("work_info_set") is not None
         if planned:
             stages.read_whole_rows(stage, plan)
@@ -60,7 +65,7 @@ def decode(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Messag
     if asked["record_stages"]:
         found.update(partial_out=stage.found.partial_out, partial_lse=stage.found.partial_lse,
                      stage1_out=stage.found.out, stage1_lse=stage.found.lse)
-    return Message({}, found)
+    return Message({"launched": launched}, found)
 
 
 def _lse(asked: dict[str, Any], stage: stages.Stage1, plan: dict[str, Array] | None,
@@ -84,12 +89,17 @@ def _typed(array: Array, dtype: torch.dtype) -> torch.Tensor:
     return on_device(array).view(dtype)
 
 
+def key_bytes(arch: str, dtype: str) -> int:
+    """Of a row of Q or of the cache."""
+    return _KEY * dtype_of(arch, dtype).itemsize
+
+
 def _cache(arch: str, asked: dict[str, Any], backed: Array) -> torch.Tensor:
     """The whole cache up to the window's end; what is before the window is zero."""
     page, first = asked["page_size"], asked["first_slot"]
     dtype = dtype_of(arch, asked["kv_dtype"])
     slots = -(-(first + asked["slots"]) // page) * page
-    row = _KEY * dtype.itemsize
+    row = key_bytes(arch, asked["kv_dtype"])
     memory = np.zeros((slots, row), np.uint8)  # pages that nobody touches cost nothing
     memory[first:first + asked["slots"]] = backed.reshape(-1, row)
     made = notes.note(torch.from_numpy(memory), notes.DEVICE)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..own.runtime import runtime
 from .machine import on_device
 from .wire import Array
 
@@ -52,6 +53,7 @@ class Stage1:
     def __init__(self) -> None:
         self.arguments: dict[str, Any] = {}
         self.found: Stages | None = None
+        self.kernels: list[str] = []  # that the stage 1 launched
         self._names: dict[str, str] = {}
         self._real: dict[str, Any] = {}
         self._called: Any = None
@@ -81,7 +83,9 @@ class Stage1:
             for of in ("data", "lse"):  # unwritten memory of AITER's own, which nobody read yet
                 if self.argument(of).dtype == torch.float32:
                     self.argument(of).view(torch.int32).fill_(_POISON)
+            runtime().take_launches()
             result = real(*args, **kwargs)
+            self.kernels = runtime().take_launches()
             self.found = self._read()
             return result
 

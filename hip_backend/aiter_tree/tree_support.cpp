@@ -1,0 +1,24 @@
+#include "hip_backend/aiter_tree/tree_support.hpp"
+
+#include "hip_backend/aiter_tree/message.hpp"
+
+namespace mla::hip::aiter_tree {
+
+Result<std::vector<std::string>> launched_for(TreeProcess& tree, const SupportQuestion& question) {
+  Message asked;
+  asked.head = {{"call", "support"},
+                {"compute_units", question.compute_units.count()},
+                {"requests", question.requests},
+                {"rows", question.rows},
+                {"heads", question.heads},
+                {"q_dtype", name(question.dtype.q)},
+                {"kv_dtype", name(question.dtype.kv)},
+                {"causal", question.causal},
+                {"lse", question.lse},
+                {"planned", question.planned}};
+  const auto answer = tree.ask(asked);
+  if (!answer) return answer.error();
+  return answer->head.value("launched", std::vector<std::string>{});
+}
+
+}  // namespace mla::hip::aiter_tree

@@ -1,0 +1,30 @@
+// Which kernels an AITER tree launches for a decode step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/arch.hpp"
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "hip_backend/aiter_tree/tree_process.hpp"
+
+namespace mla::hip::aiter_tree {
+
+struct SupportQuestion {
+  ComputeUnits compute_units;
+  std::int64_t requests = 1;  // that are alike, each with a few keys more than rows
+  std::int64_t rows = 1;      // of each
+  std::int64_t heads = 16;    // as AITER gets them
+  DtypePair dtype;
+  bool causal = true;
+  bool lse = false;     // AITER is asked for the final LSE
+  bool planned = true;  // by its own planner v1.2; else without a plan, in its own splits
+};
+
+// Stage 1 first, in the order of launches; those of Triton are not named. Fails: with what AITER
+// raised, or what a kernel did.
+Result<std::vector<std::string>> launched_for(TreeProcess& tree, const SupportQuestion& question);
+
+}  // namespace mla::hip::aiter_tree
