@@ -131,8 +131,7 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
     return fault(hipErrorInvalidValue, function.name + ": " + report.error().message);
   }
   ++r.launched.launches;
-  if (r.launched.kernels.size() < kMostNamedLaunches)
-    r.launched.kernels.push_back(function.name);
+  if (r.launched.kernels.size() < kMostNamedLaunches) r.launched.kernels.push_back(function.name);
   r.launched.instructions += report->statistics.instructions;
   for (const gfx::Event& event : report->findings) r.launched.findings.push_back(event.line());
   for (const gfx::Event& event : report->faults) r.launched.faults.push_back(event.line());
