@@ -166,8 +166,12 @@ def _answer(reference: Reference, prompt: list[int], tokens: int) -> list[int]:
 
 def _floor(scenario: Scenario, model: Model, reference: Reference, sequences: list[list[int]]
            ) -> Floor:
-    kinds = [Reference(model, bf16, indexer=indexed.rounding(fp8(scenario.arch)) if model.dsa
-                       else None)]
+    kinds = [Reference(model, bf16)]
+    if model.dsa:  # engines code what is rotated, or what is not
+        coded = indexed.rounding(fp8(scenario.arch))
+        kinds = [Reference(model, bf16, indexer=coded),
+                 Reference(model, bf16, indexer=indexed.rotated(coded),
+                           turned=indexed.rotated(bf16))]
     if scenario.cache == "fp8":
         kinds.append(Reference(model, bf16, fp8(scenario.arch)))
     logits = regret = 0.0

@@ -156,6 +156,7 @@ NAMED: dict[str, Scenario] = {
     "fp8-gfx950": Scenario(arch="gfx950", cache="fp8", heads=8),
     "machine-code": Scenario(arch="gfx950", backend="aiter"),
     "dsa": Scenario(arch="gfx950", model="dsa", requests=3, tokens=6, longest=200),
+    "dsa64": Scenario(arch="gfx950", model="dsa", block=64, requests=3, tokens=6, longest=200),
     "dsa-chunked": Scenario(arch="gfx950", model="dsa", block=64, requests=3, tokens=6,
                             longest=200, chunk=96, prefix=1, late=1),
     "dsa-graphs": Scenario(model="dsa", block=1, requests=3, tokens=6, longest=180, graphs=1,
