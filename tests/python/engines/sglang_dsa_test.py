@@ -36,7 +36,7 @@ def planted(group):
 
 @pytest.mark.parametrize(("scenario", "replayed"), [
     ("e2e1:arch=gfx950;model=dsa;block=64;requests=2;tokens=3;longest=150;layers=2;chunk=96", 0),
-    ("e2e1:model=dsa;block=1;requests=3;tokens=3;longest=150;layers=1;graphs=1;late=1", 2)])
+    ("e2e1:model=dsa;block=1;requests=3;tokens=3;longest=150;layers=1;graphs=1;late=1", 3)])
 def test_sglang_with_an_indexer_generates_what_float32_does(tmp_path, scenario, replayed):
     found, said = served(tmp_path, scenario)
     assert (found["verdict"], found["findings"]) == ("pass", []), said

@@ -44,22 +44,28 @@ def install(version: str) -> None:
     Raises:
         MovedError: this SGLang has one of them elsewhere.
     """
-    engine = f"SGLang {version}"
-
-    def put(place: str, name: str, body: Callable[..., Any]) -> None:
-        owner, attribute, _ = found(engine, SUPPORTED, place)
-        setattr(owner, attribute, plain.counted(name, body))
-
     layers = "sglang.srt.layers."
-    put(layers + "layernorm:layer_norm", "layer_norm", _layer_norm)
-    put("sglang.srt.models.deepseek_common.attention_forward_methods.forward_mla_rocm:"
-        "fused_qk_rmsnorm_bf16", "fused_qk_rmsnorm", _two_norms)
-    put(layers + "attention.dsa.dsa_indexer:indexer_k_quant_and_cache",
-        "indexer_k_quant_and_cache", write)
+    _replace(version, layers + "layernorm:layer_norm", "layer_norm", _layer_norm)
+    _replace(version, "sglang.srt.models.deepseek_common.attention_forward_methods."
+             "forward_mla_rocm:fused_qk_rmsnorm_bf16", "fused_qk_rmsnorm", _two_norms)
+    kernels(version)
+
+
+def kernels(version: str) -> None:
+    """The writer, the gather and top-k alone; raises as `install`."""
+    _replace(version, "sglang.srt.layers.attention.dsa.dsa_indexer:indexer_k_quant_and_cache",
+             "indexer_k_quant_and_cache", write)
     accessor = _KERNELS + "dsa.index_buf_accessor:"
-    if found(engine, SUPPORTED, accessor + "_use_aiter_preshuffle")[2]:
-        put(accessor + "cp_gather_indexer_k_quant_cache", "cp_gather_indexer_k_quant_cache", gather)
-    put(f"{machine.COMPILED}:fast_topk_transform_fused", "fast_topk_transform_fused", select_slots)
+    if found(f"SGLang {version}", SUPPORTED, accessor + "_use_aiter_preshuffle")[2]:
+        _replace(version, accessor + "cp_gather_indexer_k_quant_cache",
+                 "cp_gather_indexer_k_quant_cache", gather)
+    _replace(version, f"{machine.COMPILED}:fast_topk_transform_fused", "fast_topk_transform_fused",
+             select_slots)
+
+
+def _replace(version: str, place: str, name: str, body: Callable[..., Any]) -> None:
+    owner, attribute, _ = found(f"SGLang {version}", SUPPORTED, place)
+    setattr(owner, attribute, plain.counted(name, body))
 
 
 def _module(name: str, **attributes: Any) -> None:

@@ -91,7 +91,8 @@ class Whole:
             disable_radix_cache=not s.prefix, chunked_prefill_size=s.chunk or -1,
             disable_overlap_schedule=not s.late, log_level="error",
             kv_cache_dtype=_cache(s), disable_cuda_graph=not s.graphs,
-            disable_prefill_cuda_graph=True, cuda_graph_bs_decode=_sizes(s), **_speculation(s, folder))
+            disable_prefill_cuda_graph=True, cuda_graph_bs_decode=_sizes(s),
+            **_speculation(s, folder))
         publish(arguments, role="scheduler")
         self._scheduler = Scheduler(arguments, PortArgs.init_new(arguments), 0, 0, 0, 0, 0, 0, None)
         self._fed()
