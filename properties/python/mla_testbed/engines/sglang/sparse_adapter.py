@@ -37,7 +37,8 @@ class SglangSparse(SglangEngine):
 
     The backend makes lists in its forward, out of an indexer's positions and its page table: the
     forward is called, and what it hands to mla_decode_fwd is judged. Where nothing is attended it
-    ends there. Without an indexer, as for steps that it would take long for, the selection is drawn.
+    ends there. The selection is that of SGLang's indexer; for steps of which that would take long,
+    and for blocks that its kernels do not take, it is drawn.
 
     A row selects 2,048 keys, whose positions come from SGLang's own top-k in torch. With an indexer
     it may be fewer: of these the fused top-k gives slots.
@@ -72,8 +73,7 @@ class SglangSparse(SglangEngine):
         return None if step.causal else "SGLang's attention over the MLA cache is causal"
 
     def start(self, steps: Sequence[SparseStep]) -> None:  # type: ignore[override]
-        """One backend for all steps, and an indexer; graph buffers if one of them has graph padding.
-        """
+        """One backend for all steps and its indexer; graph buffers if one has graph padding."""
         super().start(steps)
         self._indexer = None
         if self._indexes and sparse_indexer.block_is_served(steps[0].block_size) and all(
@@ -141,8 +141,8 @@ class SglangSparse(SglangEngine):
         reads = {"page_table_1": kept.metadata.page_table_1, "qo_indptr": call["qo_indptr"]}
         if kept.batch.mode is Mode.DECODE:
             reads.update({name: call[name] for name in ("kv_indptr", "kv_indices")})
-        return Built(bundle, (*here, *[PADDING] * (rows - len(here))), kept, padding_keys=1,
-                     indexed=indexed,
+        return Built(bundle, (*here, *[PADDING] * (rows - len(here))), kept,
+                     padding_keys=self._padding(step, kept, count), indexed=indexed,
                      last_pages_are_sums=step.dtype_kv == "bf16",
                      addresses={name: mla_bundle.address(at) for name, at in reads.items()})
 
@@ -242,6 +242,15 @@ class SglangSparse(SglangEngine):
             topk_indices=selected)
         return extended
 
+
+    def _padding(self, step: SparseStep, kept: Kept, live: int) -> tuple[int, ...]:
+        """Keys of each row of padding: one, or what an indexer finds for a request of that many."""
+        made: list[int] = []
+        for rows in kept.batch.rows[live:]:
+            seen = self._fill() + (0 if kept.batch.mode is Mode.VERIFY else -rows)
+            made += [1 if kept.chosen is None else min(max(seen + place + 1, 0), step.topk)
+                     for place in range(rows)]
+        return tuple(made)
 
     def _drawn(self, step: SparseStep, rows: int, live: int) -> np.ndarray:
         """(rows, k): positions, or slots as a fused top-k gives them; slot 0 is padding's."""
