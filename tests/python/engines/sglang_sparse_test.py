@@ -86,8 +86,8 @@ def test_rows_that_have_all_of_their_keys_are_not_scored_and_select_them(worker)
     assert (found.facts["indexed"], found.facts["selects"]) == (True, False)
 
 
-def test_a_block_that_aiters_kernel_does_not_take_has_a_drawn_selection(worker):
-    found = worker.ask("mla1:2q1s300;heads=16;dtype=bf16/bf16;block=8;data=normal.0")
+def test_blocks_of_one_token_have_a_drawn_selection(worker):
+    found = worker.ask("mla1:2q1s300;heads=16;dtype=bf16/bf16;block=1;data=normal.0")
     assert (found.verdict, found.facts["indexed"], found.facts["topk"]) == (PASS, False, 2048)
 
 
