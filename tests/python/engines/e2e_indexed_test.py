@@ -207,7 +207,23 @@ def test_an_indexer_whose_positions_are_one_late_is_off_by_more_than_rounding(ma
         assert float((found[name] - right[name]).abs().max()) > 2 * asked.floor.of(name)
 
 
-@pytest.mark.parametrize("more", ["cache=fp8", "spec=ngram;draft=2"])
-def test_a_model_with_an_indexer_takes_bf16_and_no_drafts(more):
-    with pytest.raises(UsageError, match="expected spec=none and cache=bf16"):
-        Scenario.parse(f"e2e1:model=dsa;{more}")
+def test_a_model_with_an_indexer_takes_no_drafts():
+    with pytest.raises(UsageError, match="expected spec=none, found spec=ngram"):
+        Scenario.parse("e2e1:model=dsa;spec=ngram;draft=2")
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_an_fp8_cache_selects_the_same_keys_and_attends_to_them_alone(made, tokens, arch):
+    exact, right = traced(Reference(made), tokens)
+    absorbed, same = traced(Reference(made, cached=lambda x: x), tokens)
+    assert torch.allclose(same["attention"], right["attention"], atol=1e-3)
+    assert float((absorbed - exact).abs().max()) < 1e-2
+    found, other = traced(Reference(made, bf16, fp8(arch), indexed.rounding(fp8(arch))), tokens)
+    assert float((found - exact).abs().max()) < 1
+    assert float((other["key"] - right["key"]).abs().max()) > 0.05
+    with torch.inference_mode():
+        cached = Reference(made, cached=fp8(arch))
+        whole, _ = cached.forward(torch.tensor([tokens]), None)
+        _, past = cached.forward(torch.tensor([tokens[:-1]]), None)
+        last, _ = cached.forward(torch.tensor([tokens[-1:]]), past)
+    assert float((last[0, -1] - whole[0, -1]).abs().max()) < 1e-2

@@ -117,26 +117,27 @@ class Reference:
             latent, turned = self._cached(latent), self._cached(turned)
         key = torch.cat([latent[:, :, None], turned], -1)
         kept["query"], kept["key"] = q[0].flatten(1), key[0, :, 0]
+        seen: torch.Tensor | None = None
+        both: tuple[torch.Tensor, ...] = (key, key)
+        if self._model.dsa:
+            index, keys = self._index(h, low, of, past, kept)
+            kept["index"], seen, both = index[0], indexed.selected(index), (key, key, keys)
         if self._cached is not None:
             if past is not None:
                 key = torch.cat([past[0], key], 1)
+            both = (key, key, *both[2:])
             absorbed = torch.einsum("bqhd,hdl->bqhl", q[..., :PLAIN], expand[:, :PLAIN])
             q = self._cached(torch.cat([absorbed, q[..., PLAIN:]], -1))
-            out = self._attend(q, key.expand(-1, -1, heads, -1),
-                               key[..., :LATENT].expand(-1, -1, heads, -1), (PLAIN + ROPE)**-0.5)
+            out = self._attend(q, key.expand(-1, -1, heads, -1), key[..., :LATENT].expand(
+                -1, -1, heads, -1), (PLAIN + ROPE)**-0.5, seen)
             out = torch.einsum("bqhl,hvl->bqhv", self._round(out), expand[:, PLAIN:])
-            both: tuple[torch.Tensor, ...] = (key, key)
         else:
             wide = self._linear(latent, of + "kv_b_proj").view(batch, rows, heads, 2 * PLAIN)
             k = torch.cat([wide[..., :PLAIN], turned.expand(-1, -1, heads, -1)], -1)
             v = wide[..., PLAIN:]
             if past is not None:
                 k, v = torch.cat([past[0], k], 1), torch.cat([past[1], v], 1)
-            seen = None
-            both = (k, v)
-            if self._model.dsa:
-                index, keys = self._index(h, low, of, past, kept)
-                kept["index"], seen, both = index[0], indexed.selected(index), (k, v, keys)
+            both = (k, v, *both[2:])
             out = self._attend(q, k, v, (PLAIN + ROPE)**-0.5, seen)
         kept["attention"] = self._round(out)[0].flatten(1)
         return self._round(out).flatten(2), both

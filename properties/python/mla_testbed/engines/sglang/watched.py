@@ -223,8 +223,10 @@ class Watch(Recorder):
             # What follows is left from other steps, and nobody reads it.
             lists["kv_indices"] = lists["kv_indices"][:int(lists["seqlens_kv_indptr"][-1])]
             call, name = self.planned(named.get("work_indptr")), f"step {step.number}"
-            bundle = (self._observed.planned(name, call, lists) if call is not None else
-                      self._observed.unplanned(name, unplanned(self._scenario, 1), lists))
+            if call is None:
+                bundle = self._observed.unplanned(name, unplanned(self._scenario, 1), lists)
+            else:  # planner v1.0 does not read topk, which SGLang passes; its lists are that short
+                bundle = self._observed.planned(name, {**call, "topk": -1}, lists)
         owners = [i for i, one in enumerate(step.served) for _ in range(one.rows)]
         rows = len(lists["kv_last_page_lens"])
         step.built = Built(bundle, (*owners, *[PADDING] * (rows - len(owners))), None,
