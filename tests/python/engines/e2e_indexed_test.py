@@ -147,7 +147,7 @@ def test_the_first_fault_of_a_step_may_be_a_selection(made, tokens):
     assert dataclasses.asdict(fault)["what"]
 
 
-def served_lists(change=lambda lists: None):
+def served_lists(change=lambda lists: None, foreign=None):
     """Two requests of 140 and 3 keys with a row each, in blocks of 16; the cache has two layers."""
     tables = [tuple(range(1, 10)), (20,)]
     chosen = [list(range(12, 140)), [0, 1, 2]]
@@ -159,6 +159,8 @@ def served_lists(change=lambda lists: None):
     selection = torch.full((2, indexed.TOPK), -1.0)
     for place, of in enumerate(chosen):
         selection[place, :len(of)] = torch.tensor(of)
+    if foreign is not None:
+        selection[0, 5] = foreign
     step = Step(0, [Served(0, 1, 0, tables[0]), Served(1, 1, 1, tables[1])], torch.zeros(2),
                 torch.tensor([139, 2]), {0: {"selection": selection}}, cache_layers=2,
                 built=Built(bundle, (0, 1), None))
@@ -177,7 +179,51 @@ def test_a_list_of_a_whole_run_with_another_key_or_sum_is_a_finding(change, caug
     assert [finding.property for finding in served_lists(change)] == [caught]
 
 
-@pytest.mark.parametrize("more", ["cache=fp8", "spec=ngram;draft=2"])
-def test_a_model_with_an_indexer_takes_bf16_and_no_drafts(more):
-    with pytest.raises(UsageError, match="expected spec=none and cache=bf16"):
-        Scenario.parse(f"e2e1:model=dsa;{more}")
+def test_a_selection_that_is_no_key_of_the_row_has_no_lists_and_is_a_fault_of_its_own():
+    assert served_lists(foreign=1 << 20) == served_lists(foreign=140) == []
+    assert [finding.property for finding in served_lists(foreign=3)] == ["P01"]
+    assert "some of them not its own" in row(
+        MANY, lambda found: found.__setitem__(0, 1 << 20))
+
+
+def test_a_rotation_keeps_products_and_is_undone_by_itself():
+    x, y = torch.randn(2, 3, 128, generator=torch.Generator().manual_seed(1))
+    assert torch.allclose((indexed.hadamard(x) * indexed.hadamard(y)).sum(-1), (x * y).sum(-1),
+                          atol=1e-4)
+    assert torch.allclose(indexed.hadamard(indexed.hadamard(x)), x, atol=1e-5)
+    spike = torch.zeros(128)
+    spike[37] = 128**0.5
+    assert torch.equal(indexed.hadamard(spike).abs(), torch.ones(128))
+
+
+def test_an_indexer_whose_positions_are_one_late_is_off_by_more_than_rounding(made, tokens):
+    asked = prompts.ask(SCENARIO, made)
+    _, right = traced(Reference(made), tokens)
+    late = Reference(made)
+    late._turns = tuple(table[1:] for table in late._turns)
+    _, found = traced(late, tokens)
+    assert torch.allclose(found["index"], right["index"], atol=1e-3)  # so a selection shows nothing
+    for name in ("index query", "index key"):
+        assert float((found[name] - right[name]).abs().max()) > 2 * asked.floor.of(name)
+
+
+def test_a_model_with_an_indexer_takes_no_drafts():
+    with pytest.raises(UsageError, match="expected spec=none, found spec=ngram"):
+        Scenario.parse("e2e1:model=dsa;spec=ngram;draft=2")
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_an_fp8_cache_selects_the_same_keys_and_attends_to_them_alone(made, tokens, arch):
+    exact, right = traced(Reference(made), tokens)
+    absorbed, same = traced(Reference(made, cached=lambda x: x), tokens)
+    assert torch.allclose(same["attention"], right["attention"], atol=1e-3)
+    assert float((absorbed - exact).abs().max()) < 1e-2
+    found, other = traced(Reference(made, bf16, fp8(arch), indexed.rounding(fp8(arch))), tokens)
+    assert float((found - exact).abs().max()) < 1
+    assert float((other["key"] - right["key"]).abs().max()) > 0.05
+    with torch.inference_mode():
+        cached = Reference(made, cached=fp8(arch))
+        whole, _ = cached.forward(torch.tensor([tokens]), None)
+        _, past = cached.forward(torch.tensor([tokens[:-1]]), None)
+        last, _ = cached.forward(torch.tensor([tokens[-1:]]), past)
+    assert float((last[0, -1] - whole[0, -1]).abs().max()) < 1e-2

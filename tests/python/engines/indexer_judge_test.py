@@ -135,3 +135,19 @@ def test_before_a_step_its_new_keys_are_nan_and_all_others_there():
     assert np.isnan(made.before[at.scales].reshape(-1).view(np.float32)).all()
     changed = np.flatnonzero(made.before != made.after)
     assert set(changed) <= {*at.values.reshape(-1), *at.scales.reshape(-1)}
+
+
+def test_rows_that_have_all_of_their_keys_need_no_logits():
+    step = step_of("mla1:2q1s90_1q3s120;heads=16;block=16;data=normal.40")
+    made = dataclasses.replace(sound(step), logits=(), scored=False)
+    assert indexer.check_indexed(step, made) == []
+    made.selection[1, 3] = made.selection[1, 2]
+    assert [found.property for found in indexer.check_indexed(step, made)] == ["SP-10"]
+
+
+def test_a_step_that_selects_without_logits_is_a_finding():
+    step = step_of("mla1:2q1s90_1q3s140;heads=16;block=16;data=normal.40")
+    made = dataclasses.replace(sound(step), logits=(), scored=False)
+    found = indexer.check_indexed(step, made)
+    assert [(one.property, one.what) for one in found] == [
+        ("SP-06", "no logit was computed, and a row has 140 keys of which it selects 128")]

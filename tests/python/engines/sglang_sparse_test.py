@@ -2,7 +2,9 @@
 
 import os
 
+import installed
 import pytest
+import sglang_indexer_plants
 from mla_testbed.engines.client import Setting, Worker
 from mla_testbed.engines.findings import PASS
 
@@ -54,6 +56,62 @@ def test_a_prompt_beside_other_requests_has_a_list_for_each_row(worker):
     assert (found.verdict, found.findings) == (PASS, ())
     assert found.facts["elsewhere"] == 0
     assert found.facts["selects"]
+
+
+#: Seed 0: 128 keys, 1: 256, by the fused top-k; 3: 2,048 by SGLang's own in torch.
+INDEXED = [
+    ("mla1:2q1s300_1q1s400;heads=16;block=64;data=normal.0", 128, 0),
+    ("mla1:1q1s90_1q1s400;heads=16;block=16;data=normal.1", 256, 0),
+    ("mla1:2q3s300_1q3s333;heads=16;block=64;data=normal.8", 128, 0),
+    ("mla1:2q3s300_1q3s333;heads=16;block=32;data=normal.9", 256, 0),
+    ("mla1:1q30s300_2q4s210;heads=16;block=64;data=normal.0", 128, 0),
+    ("mla1:1q1s300+2q1s240;heads=8;block=64;pad=2;data=normal.0", 128, 2),
+    ("mla1:2q4s300;heads=16;block=128;pad=2;data=normal.8", 128, 1),
+    ("mla1:2q2s2100;heads=16;block=256;data=normal.3", 2048, 0),
+]
+
+
+@pytest.mark.parametrize(("case", "topk", "replayed"), INDEXED)
+def test_each_stage_of_the_indexer_is_right_and_so_is_what_follows(worker, case, topk, replayed):
+    found = worker.ask(f"{case};dtype=bf16/bf16", attend=True)
+    assert (found.verdict, found.findings) == (PASS, ())
+    assert (found.facts["indexed"], found.facts["topk"]) == (True, topk)
+    assert found.facts["selects"]
+    assert (found.attended, found.replayed) == (case.count("+") + 1, replayed)
+
+
+def test_rows_that_have_all_of_their_keys_are_not_scored_and_select_them(worker):
+    found = worker.ask("mla1:2q1s100_1q1s128;heads=16;dtype=bf16/bf16;block=64;data=normal.0")
+    assert (found.verdict, found.findings) == (PASS, ())
+    assert (found.facts["indexed"], found.facts["selects"]) == (True, False)
+
+
+def test_blocks_of_one_token_have_a_drawn_selection(worker):
+    found = worker.ask("mla1:2q1s300;heads=16;dtype=bf16/bf16;block=1;data=normal.0")
+    assert (found.verdict, found.facts["indexed"], found.facts["topk"]) == (PASS, False, 2048)
+
+
+#: Decodes, prompts and several steps, all of which select.
+PLANTED = ["mla1:2q1s300_1q1s400;heads=16;dtype=bf16/bf16;block=64;data=normal.0",
+           "mla1:1q30s300_1q20s240;heads=16;dtype=bf16/bf16;block=16;data=normal.0",
+           "mla1:3q1s300+3q1s310;heads=16;dtype=bf16/bf16;block=64;data=normal.0"]
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return installed.planted("sglang", sglang_indexer_plants, PLANTED)
+
+
+def test_without_a_plant_the_same_process_passes(planted):
+    assert planted[""][:2] == [[], ["pass"]]
+
+
+@pytest.mark.parametrize(("plant", "caught"), sglang_indexer_plants.PLANTS.items())
+def test_a_defect_planted_in_sglangs_indexer_is_a_finding_of_its_property(plant, caught, planted):
+    properties, verdicts, _ = planted[plant]
+    assert properties == caught.split()
+    assert "fail" in verdicts
+    assert "inconclusive" not in verdicts
 
 
 @pytest.mark.parametrize("stale", [True, False])

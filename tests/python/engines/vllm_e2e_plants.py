@@ -13,8 +13,6 @@ Prints what each plant of a group leads to, as JSON lines: one import, and a pro
 """
 
 import importlib
-import json
-import os
 import sys
 
 MLA = "vllm.v1.attention.backends.mla.rocm_aiter_mla"
@@ -222,41 +220,11 @@ GROUPS = {
 
 def main(group: str) -> None:
     """Serves each scenario of a group in a fork of this process."""
-    import torch  # noqa: PLC0415 where vLLM is
-    from mla_testbed._options import COMPUTE_UNITS  # noqa: PLC0415
-    from mla_testbed.engines.e2e import model, prompts, worker  # noqa: PLC0415
-    from mla_testbed.engines.e2e.judged import Result  # noqa: PLC0415
-    from mla_testbed.engines.e2e.scenario import Scenario  # noqa: PLC0415
-    from mla_testbed.engines.vllm.whole import Whole  # noqa: PLC0415
+    import e2e_forks  # noqa: PLC0415
+    from mla_testbed.engines.vllm import whole  # noqa: PLC0415
 
-    torch.set_num_threads(1)
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    asked = {}
-    for text in set(GROUPS[group].values()):
-        scenario = Scenario.parse(text)
-        made = model.make(scenario)
-        asked[text] = scenario, made, prompts.ask(scenario, made)
-    scenario = asked[GROUPS[group]["none"]][0]
-    whole = Whole(scenario, COMPUTE_UNITS[scenario.arch])
-    import vllm.entrypoints.llm  # noqa: F401, PLC0415 imported once
-
-    for plant, text in GROUPS[group].items():
-        child = os.fork()
-        if child == 0:
-            result = Result(text)
-            try:
-                globals().get(plant, lambda whole: None)(whole)
-                worker.serve(*asked[text], whole, result, worker.Clock(result.seconds))
-            except BaseException as e:  # noqa: BLE001
-                result.verdict = "inconclusive"
-                result.findings.append(repr(e))
-            out.write(json.dumps([plant, result.verdict, result.fault, result.findings,
-                                  result.equal, result.tokens, result.seconds,
-                                  [result.accepted, result.replayed]]) + "\n")
-            out.flush()
-            os._exit(0)
-        os.waitpid(child, 0)
+    e2e_forks.serve(whole, globals(), GROUPS[group],
+                    lambda: importlib.import_module("vllm.entrypoints.llm"))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class Built:
         others: further plans that this step made, such as one of FP8 prefill.
         elsewhere: requests that the engine handed to another kernel than the decode kernel, such as
             prefills: together with `requests` they are all of the step.
-        padding_keys: of sparse MLA: keys that the engine gives to a row of padding.
+        padding_keys: of sparse MLA: keys that the engine gives to a row of padding, or to each.
         last_pages_are_sums: of sparse MLA: the engine hands 0, 1, 2 ... to the kernel for lengths
             of last pages. With pages of one token no kernel of AITER reads them: results are the
             same (docs/findings/sparse.md).
@@ -48,7 +48,7 @@ class Built:
     others: tuple[Bundle, ...] = ()
     addresses: dict[str, int] = dataclasses.field(default_factory=dict)
     elsewhere: tuple[int, ...] = ()
-    padding_keys: int = 0
+    padding_keys: int | tuple[int, ...] = 0
     last_pages_are_sums: bool = False
     indexed: Any = None
 

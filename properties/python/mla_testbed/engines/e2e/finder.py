@@ -19,7 +19,7 @@ from .reference import Reference, Traced
 from .scenario import Scenario
 from .traced import Served, Step
 
-_ORDER = ("query", "key", "attention")
+_ORDER = ("index query", "index key", "query", "key", "attention")
 LOGITS, SELECTION = "logits", "selection"
 
 
@@ -30,7 +30,8 @@ class Fault:
     Attributes:
         step, request, position: where; a position is that of a token in its request.
         layer: number of the layer, None for logits and for tokens.
-        tensor: "query", "key", "attention", "logits", "tokens", "positions" or "selection".
+        tensor: "query", "key", "attention", "logits", "tokens", "positions", "selection", or of an
+            indexer "index query" or "index key".
         off, bound: largest difference of an element, and what rounding explains.
         what: of a selection, what is wrong with it.
     """
@@ -104,7 +105,7 @@ class Finder:
                         if fault is not None:
                             return fault
                     found = step.layers[layer].get(SELECTION)
-                    if found is not None and name == _ORDER[0]:
+                    if found is not None and name == "query":
                         wrong = self._selected(step, one, start, layer, found,
                                                traced.layers[layer]["index"])
                         if wrong is not None:
@@ -184,6 +185,8 @@ def _sparse_lists(truth: EngineStep, step: Step) -> list[Finding]:
     assert step.built is not None
     chosen = step.layers[0][SELECTION].numpy().astype(np.int32)
     whole = SparseStep(**vars(truth), topk=indexed.TOPK, layers=step.cache_layers)
+    if (chosen >= np.array(truth.seq_lens)[whole.owners, None]).any():
+        return []  # such a selection is a fault of its own, and has no lists
     return Sparse().check(dataclasses.replace(whole, chosen=tuple(
         row[:count] for row, count in zip(chosen, whole.counts, strict=True))), step.built)
 

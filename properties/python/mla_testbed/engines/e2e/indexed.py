@@ -135,6 +135,24 @@ def rounding(coded: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.T
     return rounded
 
 
+def hadamard(x: torch.Tensor) -> torch.Tensor:
+    """x H / sqrt(n) along the last dimension, which turns no product of two; twice it is x again.
+    H has 1 and -1, in Sylvester's order."""
+    made, step = x, 1
+    while step < x.shape[-1]:
+        pairs = made.reshape(*x.shape[:-1], -1, 2, step)
+        made = torch.cat((pairs[..., :1, :] + pairs[..., 1:, :],
+                          pairs[..., :1, :] - pairs[..., 1:, :]), -2).reshape(x.shape)
+        step *= 2
+    return made / x.shape[-1]**0.5
+
+
+def rotated(rounded: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[torch.Tensor],
+                                                                         torch.Tensor]:
+    """A rounding of what is rotated, as engines do before fp8 so that no element is large."""
+    return lambda x: hadamard(rounded(hadamard(x)))
+
+
 def fault(logits: torch.Tensor, found: torch.Tensor, room: float) -> str | None:
     """What is wrong with the selection of one row; None: it is legal.
 

@@ -166,10 +166,13 @@ def _answer(reference: Reference, prompt: list[int], tokens: int) -> list[int]:
 
 def _floor(scenario: Scenario, model: Model, reference: Reference, sequences: list[list[int]]
            ) -> Floor:
-    kinds = [Reference(model, bf16, indexer=indexed.rounding(fp8(scenario.arch)) if model.dsa
-                       else None)]
+    coded = indexed.rounding(fp8(scenario.arch))
+    kinds = [Reference(model, bf16, indexer=coded)]
+    if model.dsa:  # engines code what is rotated, or what is not
+        kinds.append(Reference(model, bf16, indexer=indexed.rotated(coded),
+                               turned=indexed.rotated(bf16)))
     if scenario.cache == "fp8":
-        kinds.append(Reference(model, bf16, fp8(scenario.arch)))
+        kinds.append(Reference(model, bf16, fp8(scenario.arch), coded))
     logits = regret = 0.0
     tensors: dict[str, float] = {}
     for tokens in sequences:

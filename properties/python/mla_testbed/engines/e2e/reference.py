@@ -40,8 +40,8 @@ def fp8(arch: str) -> Rounding:
 
 @dataclasses.dataclass
 class Traced:
-    """What a layer computed: by name, (rows, …). Names: query, key, attention; index: logits of an
-    indexer for each key, 0 for later ones."""
+    """What a layer computed: by name, (rows, …). Names: query, key, attention; of an indexer "index
+    query", "index key", and index: logits for each key, 0 for later ones."""
 
     layers: list[dict[str, torch.Tensor]] = dataclasses.field(default_factory=list)
 
@@ -53,13 +53,14 @@ class Reference:
         rounding: applied to the result of each operation.
         cached: applied to what the cache holds and, with an fp8 cache, to the absorbed query; None
             if that is not rounded further.
-        indexer: applied to queries and keys of the indexer; None as well.
+        indexer: applied to queries and keys of the indexer. turned: applied to them
+            before, where an engine rotates them.
     """
 
     def __init__(self, model: Model, rounding: Rounding = exact, cached: Rounding | None = None,
-                 indexer: Rounding | None = None) -> None:
+                 indexer: Rounding = exact, turned: Rounding = exact) -> None:
         self._model, self._round, self._cached = model, rounding, cached
-        self._indexed = indexer
+        self._indexed, self._rotated = indexer, turned
         self._weights = {name: value.float() for name, value in model.weights.items()}
         count = ROPE if model.mla else HEAD
         angles = torch.arange(POSITIONS).float()[:, None] * THETA ** (
@@ -116,32 +117,33 @@ class Reference:
             latent, turned = self._cached(latent), self._cached(turned)
         key = torch.cat([latent[:, :, None], turned], -1)
         kept["query"], kept["key"] = q[0].flatten(1), key[0, :, 0]
+        seen: torch.Tensor | None = None
+        both: tuple[torch.Tensor, ...] = (key, key)
+        if self._model.dsa:
+            index, keys = self._index(h, low, of, past, kept)
+            kept["index"], seen, both = index[0], indexed.selected(index), (key, key, keys)
         if self._cached is not None:
             if past is not None:
                 key = torch.cat([past[0], key], 1)
+            both = (key, key, *both[2:])
             absorbed = torch.einsum("bqhd,hdl->bqhl", q[..., :PLAIN], expand[:, :PLAIN])
             q = self._cached(torch.cat([absorbed, q[..., PLAIN:]], -1))
-            out = self._attend(q, key.expand(-1, -1, heads, -1),
-                               key[..., :LATENT].expand(-1, -1, heads, -1), (PLAIN + ROPE)**-0.5)
+            out = self._attend(q, key.expand(-1, -1, heads, -1), key[..., :LATENT].expand(
+                -1, -1, heads, -1), (PLAIN + ROPE)**-0.5, seen)
             out = torch.einsum("bqhl,hvl->bqhv", self._round(out), expand[:, PLAIN:])
-            both: tuple[torch.Tensor, ...] = (key, key)
         else:
             wide = self._linear(latent, of + "kv_b_proj").view(batch, rows, heads, 2 * PLAIN)
             k = torch.cat([wide[..., :PLAIN], turned.expand(-1, -1, heads, -1)], -1)
             v = wide[..., PLAIN:]
             if past is not None:
                 k, v = torch.cat([past[0], k], 1), torch.cat([past[1], v], 1)
-            seen = None
-            both = (k, v)
-            if self._model.dsa:
-                index, keys = self._index(h, low, of, past)
-                kept["index"], seen, both = index[0], indexed.selected(index), (k, v, keys)
+            both = (k, v, *both[2:])
             out = self._attend(q, k, v, (PLAIN + ROPE)**-0.5, seen)
         kept["attention"] = self._round(out)[0].flatten(1)
         return self._round(out).flatten(2), both
 
-    def _index(self, h: torch.Tensor, low: torch.Tensor, of: str, past: Any
-               ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _index(self, h: torch.Tensor, low: torch.Tensor, of: str, past: Any,
+               kept: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         """(batch, rows, keys) logits of the indexer, and its keys of all tokens."""
         start, of = 0 if past is None else past[2].shape[1], of + "indexer."
         batch, rows = h.shape[:2]
@@ -151,8 +153,9 @@ class Reference:
             self._weights[of + "k_norm.bias"], indexed.EPSILON)[..., None, :]
         q, k = (torch.cat([self._turned(x[..., :ROPE], start, pairs=False), x[..., ROPE:]], -1)
                 for x in (q, k))
-        if self._indexed is not None:
-            q, k = self._indexed(q), self._indexed(k)
+        q, k = self._rotated(q), self._rotated(k)
+        kept["index query"], kept["index key"] = q[0].flatten(1), k[0].flatten(1)
+        q, k = self._indexed(q), self._indexed(k)
         keys = k if past is None else torch.cat([past[2], k], 1)
         weights = self._linear(h, of + "weights_proj")
         scores = torch.relu(torch.einsum("bqhd,bkd->bqhk", q, keys[:, :, 0]))

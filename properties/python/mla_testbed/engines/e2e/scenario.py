@@ -77,9 +77,9 @@ class Scenario:
             raise UsageError("scenario field 'spec' is mtp, whose draft repeats a target of one "
                              f"layer; expected model=mla;layers=1, found model={self.model};"
                              f"layers={self.layers}")
-        if self.model == "dsa" and (self.spec != "none" or self.cache != "bf16"):
-            raise UsageError(f"scenario field 'model' is dsa; expected spec=none and cache=bf16, "
-                             f"found spec={self.spec};cache={self.cache}")
+        if self.model == "dsa" and self.spec != "none":
+            raise UsageError("scenario field 'model' is dsa; expected spec=none, found "
+                             f"spec={self.spec}")
         if self.model == "llama" and (self.cache != "bf16" or self.block not in (16, 32)):
             raise UsageError(f"scenario field 'model' is llama; expected cache=bf16 and block=16 "
                              f"or 32, found cache={self.cache};block={self.block}")
@@ -156,6 +156,8 @@ NAMED: dict[str, Scenario] = {
     "fp8-gfx950": Scenario(arch="gfx950", cache="fp8", heads=8),
     "machine-code": Scenario(arch="gfx950", backend="aiter"),
     "dsa": Scenario(arch="gfx950", model="dsa", requests=3, tokens=6, longest=200),
+    "dsa64": Scenario(arch="gfx950", model="dsa", block=64, requests=3, tokens=6, longest=200),
+    "dsa-fp8": Scenario(arch="gfx950", model="dsa", cache="fp8", requests=3, tokens=6, longest=200),
     "dsa-chunked": Scenario(arch="gfx950", model="dsa", block=64, requests=3, tokens=6,
                             longest=200, chunk=96, prefix=1, late=1),
     "dsa-graphs": Scenario(model="dsa", block=1, requests=3, tokens=6, longest=180, graphs=1,

@@ -24,11 +24,13 @@ class Kept:
         batch: its tensors.
         metadata: SGLang's ForwardMetadata.
         forward_batch: SGLang's ForwardBatch.
+        chosen: of sparse MLA: the selection of SGLang's indexer; None: it is drawn.
     """
 
     batch: batch.Batch
     metadata: Any
     forward_batch: Any
+    chosen: torch.Tensor | None = None
 
 
 def attend(

@@ -75,6 +75,8 @@ DEFECTS: tuple[Defect, ...] = (
            scenarios.two_backends),
     Defect("reduce-table", "a copied table of head counts is older than AITER",
            scenarios.aged_table),
+    Defect("moved-index-keys", "the pool of a model with an indexer moves pages where tokens move",
+           scenarios.moved_index_keys),
     Defect("need_lse", "the prefill planner gets a parameter that AITER before #3606 lacks",
            of_case(f"mla1:1q40s40;heads=16;dtype=fp8/fp8;{GFX950}",
                    "expected at most 16 argument")),

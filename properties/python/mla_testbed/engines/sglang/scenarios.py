@@ -10,8 +10,12 @@ from typing import Any, NamedTuple
 import torch
 
 from ..step import EngineStep, steps_of
-from . import attention, server, versions
+from . import attention, server, sparse_indexer, versions
 from .adapter import SglangEngine, server_of
+from .stand_ins import SUPPORTED
+
+#: Bytes of a key of an indexer: 128 codes and a scale.
+_INDEX_ROW = 132
 
 
 class NotRun(Exception):
@@ -99,6 +103,29 @@ def result_of_a_rank(engine: SglangEngine) -> Shown | None:
         return Shown(step.case, "forward_decode returned one tensor of shape "
                      f"{list(found.shape)}, the model unpacks (out, lse): ValueError: {e}")
     return None
+
+
+def moved_index_keys(engine: SglangEngine) -> Shown | None:
+    """A pool with an indexer's cache moves one token; pages of 64, as SGLang makes them for it."""
+    if not sparse_indexer.there(engine.version, attends=engine.attends):
+        raise NotRun(f"the pool is known of {SUPPORTED} alone")
+    made = server.Server(heads=16, fp8_cache=False, page_size=64, draft_tokens=None, max_requests=1,
+                         context=64)
+    server.publish(made)
+    pool = sparse_indexer.pool_of(made)
+    cache = pool.get_index_k_with_scale_buffer(0)
+    cache.copy_(torch.arange(cache.numel(), device="cuda").remainder(251).view(cache.shape))
+    before = cache.clone()
+    try:
+        pool.move_kv_cache(*(torch.tensor([slot], device="cuda") for slot in (1, 0)))
+        changed = int((cache != before).sum())
+        if changed <= _INDEX_ROW:
+            return None
+        found = f"changed {changed} bytes of the indexer's cache; a key has {_INDEX_ROW}"
+        pool.move_kv_cache(*(torch.tensor([slot], device="cuda") for slot in (70, 64)))
+    except IndexError as e:
+        return Shown("", f"a move of slot 0 to 1 {found}, and one of 64 to 70 raised {e}")
+    return Shown("", f"a move of slot 0 to 1 {found}")
 
 
 @contextlib.contextmanager

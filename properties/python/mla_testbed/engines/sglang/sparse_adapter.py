@@ -17,16 +17,14 @@ from ...planning import POISON
 from ..decode.built import PADDING, Built
 from ..engine import Machine
 from ..line import CaseLine
-from ..sparse.step import TOPKS, SparseStep
+from ..sparse.step import TOPKS, SparseStep, model_of
 from ..step import EngineStep
-from . import attention, batch, server, versions
+from . import attention, batch, server, sparse_indexer, versions
 from .adapter import SglangEngine, server_of
 from .attention import Kept
 from .batch import Mode
 
 BACKEND = "sglang.srt.layers.attention.dsa_backend"
-#: The only number of selected keys that its transform of page tables takes.
-_TOPK = 2048
 #: What the kernel gets, by position, and by name.
 _LISTS = ("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens")
 _PLAN = ("work_indptr", "work_info_set", "reduce_indptr", "reduce_final_map", "reduce_partial_map")
@@ -39,24 +37,33 @@ class SglangSparse(SglangEngine):
 
     The backend makes lists in its forward, out of an indexer's positions and its page table: the
     forward is called, and what it hands to mla_decode_fwd is judged. Where nothing is attended it
-    ends there.
+    ends there. The selection is that of SGLang's indexer; for steps of which that would take long,
+    and for blocks that its kernels do not take, it is drawn.
+
+    A row selects 2,048 keys, whose positions come from SGLang's own top-k in torch. With an indexer
+    it may be fewer: of these the fused top-k gives slots.
     """
 
     def __init__(self, of: Machine) -> None:
-        # Fused, its top-k kernel gives slots: C++ that is not here. Unfused, it gives positions.
-        os.environ["SGLANG_DSA_FUSE_TOPK"] = "0"
         super().__init__(of)
         self.module = importlib.import_module(BACKEND)
         self.sources = (str(self.module.__file__),)
         self._kernel = self.module.mla_decode_fwd
         self._calls: list[dict[str, Any]] = []
+        self._indexer: sparse_indexer.Indexer | None = None
+        self._indexes = sparse_indexer.there(self.version, attends=self.attends)
+        if self._indexes:
+            sparse_indexer.install(self.version)
 
     def adapt(self, line: CaseLine) -> CaseLine:
-        """As for decode. Each row selects up to 2,048 keys in a cache of one layer, whose scale is
-        1; the query is bf16."""
+        """As for decode. A cache has one layer, and its scale is 1; the query is bf16. Without an
+        indexer each row selects up to 2,048 keys."""
         made = super().adapt(line)
         kind, _, seed = made["data"].rpartition(".")
-        number = int(seed) - int(seed) % (2 * len(TOPKS)) + TOPKS.index(_TOPK)
+        topk = sparse_indexer.UNFUSED
+        if self._indexes and sparse_indexer.block_is_served(int(made["block"])):
+            topk = model_of(made)[0]
+        number = int(seed) - int(seed) % (2 * len(TOPKS)) + TOPKS.index(topk)
         return CaseLine.parse(str(made.with_fields(
             data=f"{kind}.{number}", scale="1/1",
             dtype=f"bf16/{made['dtype'].partition('/')[2]}")))
@@ -66,20 +73,31 @@ class SglangSparse(SglangEngine):
         return None if step.causal else "SGLang's attention over the MLA cache is causal"
 
     def start(self, steps: Sequence[SparseStep]) -> None:  # type: ignore[override]
-        """One backend for all steps; graph buffers if one of them has graph padding."""
+        """One backend for all steps and its indexer; graph buffers if one has graph padding."""
         super().start(steps)
+        self._indexer = None
+        if self._indexes and sparse_indexer.block_is_served(steps[0].block_size) and all(
+                map(sparse_indexer.affordable, steps)):
+            self._indexer = sparse_indexer.Indexer(self.backend, steps[0].topk,
+                                                   max(max(step.seq_lens) for step in steps))
 
     def backend_of(self, steps: Sequence[EngineStep]) -> Any:
         """By SGLang's own constructor, in a server whose page table has room for graph padding."""
         self._globals = {}
+        topk = getattr(steps[0], "topk", sparse_indexer.UNFUSED)
+        os.environ.update(sparse_indexer.switches(topk))
         most = max(step.requests + step.pad for step in steps)
         made = dataclasses.replace(server_of(steps), max_requests=most)
         arguments = server.publish(made, {"dsa_prefill_backend": "aiter",
                                           "dsa_decode_backend": "aiter",
-                                          "dsa_topk_backend": "torch",  # it is not called
+                                          "dsa_topk_backend": "sgl-kernel" if (
+                                              topk != sparse_indexer.UNFUSED) else "torch",
                                           "enable_two_batch_overlap": False})
         runner = server.runner(made, arguments)
-        _with_selection(runner, made)
+        _with_selection(runner, made, topk)
+        if self._indexes and sparse_indexer.block_is_served(made.page_size):
+            runner.token_to_kv_pool = pool = sparse_indexer.pool_of(made)
+            runner.token_to_kv_pool_allocator.get_kvcache = lambda: pool
         # A forward puts its own buffer into the pool, which is as large as the steps' caches.
         runner.token_to_kv_pool.size = max(step.pool_blocks * step.block_size for step in steps)
         with server.poisoned(int(POISON)):
@@ -95,6 +113,11 @@ class SglangSparse(SglangEngine):
         if self.backend.use_mha:
             return Built(None, (), kept, elsewhere=tuple(range(count)))
         live_rows = sum(step.query_lens[:count])
+        indexed = None
+        if self._indexer is not None and live_rows:
+            self.backend.forward_metadata = kept.metadata
+            indexed, chosen = self._indexer.run(step, kept)
+            kept = dataclasses.replace(kept, chosen=chosen)
         call = self._recorded_call(step, kept, live_rows)
         rows = int(call["qo_indptr"].numel()) - 1
         here = [request for request in range(count) for _ in range(step.query_lens[request])]
@@ -118,7 +141,8 @@ class SglangSparse(SglangEngine):
         reads = {"page_table_1": kept.metadata.page_table_1, "qo_indptr": call["qo_indptr"]}
         if kept.batch.mode is Mode.DECODE:
             reads.update({name: call[name] for name in ("kv_indptr", "kv_indices")})
-        return Built(bundle, (*here, *[PADDING] * (rows - len(here))), kept, padding_keys=1,
+        return Built(bundle, (*here, *[PADDING] * (rows - len(here))), kept,
+                     padding_keys=self._padding(step, kept, count), indexed=indexed,
                      last_pages_are_sums=step.dtype_kv == "bf16",
                      addresses={name: mla_bundle.address(at) for name, at in reads.items()})
 
@@ -203,10 +227,9 @@ class SglangSparse(SglangEngine):
                  ) -> torch.Tensor:
         """A row of padding selects key 0: SGLang says that it has one."""
         self.backend.forward_metadata = kept.metadata
-        chosen = step.selection(0, query.shape[0])
-        chosen[live:] = -1
-        chosen[live:, 0] = 0
-        selected = torch.from_numpy(chosen).to("cuda")
+        selected = kept.chosen
+        if selected is None:
+            selected = torch.from_numpy(self._drawn(step, query.shape[0], live)).to("cuda")
         if kept.batch.mode is Mode.DECODE:
             made: torch.Tensor = self.backend.forward_decode(
                 query.flatten(1), None, None, attention.layer_of(step), kept.forward_batch,
@@ -220,10 +243,31 @@ class SglangSparse(SglangEngine):
         return extended
 
 
-def _with_selection(runner: Any, made: server.Server) -> None:
+    def _padding(self, step: SparseStep, kept: Kept, live: int) -> tuple[int, ...]:
+        """Keys of each row of padding: one, or what an indexer finds for a request of that many."""
+        made: list[int] = []
+        for rows in kept.batch.rows[live:]:
+            seen = self._fill() + (0 if kept.batch.mode is Mode.VERIFY else -rows)
+            made += [1 if kept.chosen is None else min(max(seen + place + 1, 0), step.topk)
+                     for place in range(rows)]
+        return tuple(made)
+
+    def _drawn(self, step: SparseStep, rows: int, live: int) -> np.ndarray:
+        """(rows, k): positions, or slots as a fused top-k gives them; slot 0 is padding's."""
+        chosen = step.selection(0, rows)
+        if self.backend.use_fused_topk:
+            for row, request in enumerate(step.owners):
+                keys = chosen[row] >= 0
+                chosen[row, keys] = step.token_slots(int(request))[chosen[row, keys]]
+        chosen[live:] = -1
+        chosen[live:, 0] = 0
+        return chosen
+
+
+def _with_selection(runner: Any, made: server.Server, topk: int) -> None:
     """What this backend reads of a model runner beside what the dense one does."""
     runner.model_config.hf_config = types.SimpleNamespace(
-        architectures=["DeepseekV32ForCausalLM"], index_topk=_TOPK)
+        architectures=["DeepseekV32ForCausalLM"], index_topk=topk)
     for name, value in (("qk_nope_head_dim", 128), ("kv_lora_rank", server.KV_LORA_RANK),
                         ("qk_rope_head_dim", server.ROPE)):
         setattr(runner.model_config, name, value)

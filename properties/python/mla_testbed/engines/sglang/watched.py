@@ -10,6 +10,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..decode.built import PADDING, Built
+from ..e2e.indexed import hadamard
 from ..e2e.model import PLAIN, ROPE
 from ..e2e.recorder import Recorder, copied, put, unplanned
 from ..e2e.scenario import Scenario
@@ -21,7 +22,13 @@ from .stand_ins import SUPPORTED
 
 _POOL = "sglang.srt.mem_cache.memory_pool:MLATokenToKVPool."
 _RUNNER = "sglang.srt.model_executor.model_runner:ModelRunner."
+_DSA = "sglang.srt.layers.attention.dsa_backend:mla_decode_fwd"
+_INDEXER = "sglang.srt.layers.attention.dsa.dsa_indexer:Indexer."
 _BACKEND = "sglang.srt.layers.attention.aiter_backend:AiterAttnBackend."
+
+
+#: Where a slot is that belongs to another request, or to none.
+NOWHERE = 1 << 20
 
 
 class Watch(Recorder):
@@ -40,6 +47,10 @@ class Watch(Recorder):
         at(_POOL + "set_mla_kv_buffer", self._two_parts)
         at(_BACKEND + "forward_decode", self._decode)
         at(_BACKEND + "forward_extend", self._decode)
+        if scenario.model == "dsa":
+            at(_DSA, self._selected_lists)
+            at(_INDEXER + "_get_q_k_bf16", self._indexed)
+            at(_INDEXER + "_get_k_bf16", self._index_key)
 
     def _loaded(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)
@@ -126,12 +137,100 @@ class Watch(Recorder):
             if layer.qk_head_dim == PLAIN + ROPE:
                 self._keep(self._number(layer), "query", q)
             self.attending = self._number(layer)
+            if named.get("topk_indices") is not None:
+                self._selection(self.attending, named["topk_indices"])
             try:
                 return before(layer, q, *rest, **named)
             finally:
                 self.attending = -1
 
         return forward
+
+    def _indexed(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(before)
+        def q_and_k(indexer: Any, *rest: Any, **named: Any) -> Any:
+            made = before(indexer, *rest, **named)
+            self._rotated(indexer, {"index query": made[0], "index key": made[1]})
+            return made
+
+        return q_and_k
+
+    def _index_key(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        """Of steps in which no row has more keys than it selects."""
+        @functools.wraps(before)
+        def k_alone(indexer: Any, *rest: Any, **named: Any) -> Any:
+            made = before(indexer, *rest, **named)
+            self._rotated(indexer, {"index key": made})
+            return made
+
+        return k_alone
+
+    def _rotated(self, indexer: Any, found: dict[str, torch.Tensor]) -> None:
+        """SGLang hands them to their caller rotated."""
+        if indexer in self._modules:
+            kept = self.keep(int(indexer.layer_id))
+
+            def keep() -> None:
+                if self.on:
+                    kept({name: hadamard(copied(value).float()) for name, value in found.items()})
+
+            self.launch(list(found.values()), keep)
+
+    def _selection(self, number: int, slots: torch.Tensor) -> None:
+        """As the indexer leaves it: slots of the cache, of which positions are made here."""
+        if number >= 0:
+            kept = self.keep(number)
+
+            def keep() -> None:
+                if self.on and self.steps:
+                    kept({"selection": self._positions(copied(slots))})
+
+            self.launch([slots], keep)
+
+    def _positions(self, slots: torch.Tensor) -> torch.Tensor:
+        """(rows, k): positions in the row's request; NOWHERE for a slot that is not the request's.
+        """
+        size, made = self._scenario.block, torch.full_like(slots, NOWHERE)
+        made[slots == -1] = -1
+        for one in self.steps[-1].served:
+            rows = slots[one.first:one.first + one.rows]
+            for place in reversed(range(len(one.blocks))):  # the first of several is the request's
+                within = (rows >= 0) & (rows // size == one.blocks[place])
+                made[one.first:one.first + one.rows][within] = (
+                    place * size + rows[within] % size)
+        return made
+
+    def _selected_lists(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(before)
+        def mla_decode_fwd(q: Any, kv: Any, out: Any, *lists: Any, **named: Any) -> Any:
+            # As long as the batch: AITER takes longer ones, what stands for its stage 1 does not.
+            rows = int(lists[0].numel()) - 1
+            given = (lists[0], lists[1][:rows + 1], lists[2], lists[3][:rows])
+            if self.attending == 0:
+                self.launch([out], lambda: self._of_rows(given, named))
+            return before(q, kv, out, *given[:3], torch.ones_like(given[3]), *lists[4:], **named)
+
+        return mla_decode_fwd
+
+    def _of_rows(self, given: tuple[torch.Tensor, ...], named: dict[str, Any]) -> None:
+        """What the kernel of selected keys read: a list for each row."""
+        if not self.on or not self.steps or self.steps[-1].built is not None:
+            return
+        step = self.steps[-1]
+        with _disable_current_modes():
+            lists = dict(zip(metadata.LISTS.values(), map(copied, (
+                given[0], given[1], given[3], given[2])), strict=True))
+            # What follows is left from other steps, and nobody reads it.
+            lists["kv_indices"] = lists["kv_indices"][:int(lists["seqlens_kv_indptr"][-1])]
+            call, name = self.planned(named.get("work_indptr")), f"step {step.number}"
+            if call is None:
+                bundle = self._observed.unplanned(name, unplanned(self._scenario, 1), lists)
+            else:  # planner v1.0 does not read topk, which SGLang passes; its lists are that short
+                bundle = self._observed.planned(name, {**call, "topk": -1}, lists)
+        owners = [i for i, one in enumerate(step.served) for _ in range(one.rows)]
+        rows = len(lists["kv_last_page_lens"])
+        step.built = Built(bundle, (*owners, *[PADDING] * (rows - len(owners))), None,
+                           padding_keys=1, last_pages_are_sums=self._scenario.cache == "bf16")
 
     def _latent(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)

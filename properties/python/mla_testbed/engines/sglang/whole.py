@@ -20,9 +20,12 @@ from ..engine import Machine
 from ..fa import served
 from ..moved import replace
 from ..observed import Observed
-from . import machine, stand_ins
+from . import indexer, machine, stand_ins
 from .watched import Watch
 
+_BACKENDS = {"mla": {"attention_backend": "aiter"},
+             "dsa": {"attention_backend": "dsa", "dsa_prefill_backend": "aiter",
+                     "dsa_decode_backend": "aiter"}}
 _DISTRIBUTED = "sglang.srt.distributed.bootstrap:get_default_distributed_backend"
 
 
@@ -50,6 +53,8 @@ class Whole:
         if scenario.cache == "bf16":  # the floor of bf16 knows nothing of a prefill in fp8
             os.environ["SGLANG_AITER_FP8_PREFILL_ATTN"] = "0"
         os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+        if scenario.model == "dsa":
+            indexer.prepare(scenario.block)
         self._scenario = scenario
         self.stage = surroundings.enter(Machine(
             scenario.arch, units, late_copies=bool(scenario.late), poison=True,
@@ -59,6 +64,8 @@ class Whole:
         self.version, self.aiter = machine.version(), surroundings.aiter_version()
         served.install()
         stand_ins.install(self.version)
+        if scenario.model == "dsa":
+            indexer.install(self.version)
         replace(f"SGLang {self.version}", self.supported, _DISTRIBUTED,
                 lambda before: lambda device: "gloo")  # one rank, and no GPU for another
         self.watch = Watch(self.version, scenario, Observed(scenario.arch, units))
@@ -76,16 +83,16 @@ class Whole:
         s = scenario
         longest = s.longest + s.tokens + s.draft + 1
         arguments = ServerArgs(
-            model_path=str(folder), skip_tokenizer_init=True, attention_backend="aiter",
-            device="cuda", dtype="bfloat16", page_size=s.block,
+            model_path=str(folder), skip_tokenizer_init=True, device="cuda",
+            **_BACKENDS[s.model], dtype="bfloat16", page_size=s.block,
             max_total_tokens=s.block * s.blocks(2 * (s.draft + 1) + s.block),
             max_running_requests=_room(s), context_length=-(-longest // 64) * 64,
             mem_fraction_static=0.5, random_seed=s.seed % (1 << 31), sampling_backend="pytorch",
             disable_radix_cache=not s.prefix, chunked_prefill_size=s.chunk or -1,
             disable_overlap_schedule=not s.late, log_level="error",
-            kv_cache_dtype="auto" if s.cache == "bf16" else (
-                "fp8_e4m3"), disable_cuda_graph=not s.graphs, disable_prefill_cuda_graph=True,
-            cuda_graph_bs_decode=_sizes(s), **_speculation(s, folder))
+            kv_cache_dtype=_cache(s), disable_cuda_graph=not s.graphs,
+            disable_prefill_cuda_graph=True, cuda_graph_bs_decode=_sizes(s),
+            **_speculation(s, folder))
         publish(arguments, role="scheduler")
         self._scheduler = Scheduler(arguments, PortArgs.init_new(arguments), 0, 0, 0, 0, 0, 0, None)
         self._fed()
@@ -157,9 +164,19 @@ class Whole:
 # what a replay reads of the same buffer: our launch would call that out of bounds.
 def _expect(scenario: Scenario) -> None:
     s = scenario
-    if s.model != "mla" or s.spec == "ngram":
-        raise UsageError("SGLang serves scenarios with model=mla and spec=none or spec=mtp here; "
-                         f"found model={s.model};spec={s.spec}")
+    if s.model not in _BACKENDS or s.spec == "ngram":
+        raise UsageError("SGLang serves scenarios with model=mla or model=dsa and spec=none or "
+                         f"spec=mtp here; found model={s.model};spec={s.spec}")
+    if s.model == "dsa" and s.block not in indexer.BLOCKS:
+        raise UsageError(f"scenario field 'block' is {s.block}; SGLang's indexer has blocks of "
+                         f"{' or '.join(map(str, indexer.BLOCKS))} on this GPU")
+
+
+def _cache(scenario: Scenario) -> str:
+    """With an indexer "auto" is fp8 where torch says that the GPU is of generation 10 or later."""
+    if scenario.cache == "fp8":
+        return "fp8_e4m3"
+    return "bfloat16" if scenario.model == "dsa" else "auto"
 
 
 def _speculation(scenario: Scenario, folder: pathlib.Path) -> dict[str, Any]:

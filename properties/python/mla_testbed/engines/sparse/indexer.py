@@ -51,7 +51,8 @@ class Indexed:
         gathers: in their order; none for rows that read the cache itself.
         logits: of each row, those of its keys, as top-k was handed them.
         selection: (rows, k at least) int32, padding included, as top-k left it.
-        columns: of a row of logits: the engine's longest context.
+        columns: of a row of logits: the engine's longest context; 0: none were computed.
+        scored: whether keys were scored. An engine may leave that out where each row has all keys.
     """
 
     inputs: Inputs
@@ -62,6 +63,7 @@ class Indexed:
     logits: tuple[np.ndarray, ...]
     selection: np.ndarray
     columns: int
+    scored: bool = True
 
 
 def inputs_of(step: SparseStep) -> Inputs:
@@ -119,10 +121,23 @@ def check_indexed(step: SparseStep, indexed: Indexed) -> list[Finding]:
         gathered = first(step, (_gathered(inputs, indexed.after, one) for one in indexed.gathers))
         if gathered:
             return gathered
-        rows, made = logits.rows_of(inputs, indexed.after), _padded(inputs, indexed.logits)
+        rows = logits.rows_of(inputs, indexed.after)
+        if not indexed.scored:
+            return _all_keys(step, indexed, rows)
+        made = _padded(inputs, indexed.logits)
         found = (logits.check_logits(inputs, rows, made, "masked or left")
                  or selection.check_selection(inputs, made, indexed.selection, rows))
     return [Finding(one.property, step.number, one.what) for one in found]
+
+
+def _all_keys(step: SparseStep, indexed: Indexed, rows: list[logits.Row]) -> list[Finding]:
+    """Nothing was scored: every row has all of its keys."""
+    most = int(step.visible.max())
+    if most > step.topk:
+        return [Finding("SP-06", step.number, f"no logit was computed, and a row has {most} keys "
+                        f"of which it selects {step.topk}")]
+    return [Finding(one.property, step.number, one.what) for one in selection.check_selection(
+        indexed.inputs, None, indexed.selection, rows)]
 
 
 def _padded(inputs: Inputs, rows: tuple[np.ndarray, ...]) -> np.ndarray:

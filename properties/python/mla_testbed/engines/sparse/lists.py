@@ -38,7 +38,9 @@ def _sums(step: SparseStep, built: Built) -> Sentences:
     if built.bundle is None:
         return
     arrays, rows, live = built.bundle.arrays, len(built.requests), len(built.live)
-    counts = [*step.counts[:live].tolist(), *[built.padding_keys] * (rows - live)]
+    padding = built.padding_keys
+    counts = [*step.counts[:live].tolist(),
+              *(padding if isinstance(padding, tuple) else [padding] * (rows - live))]
     yield from check_sums("paged_kv_indptr", arrays["seqlens_kv_indptr"], counts)
     yield from check_sums("qo_indptr", arrays["seqlens_qo_indptr"], [1] * rows)
     last = arrays["kv_last_page_lens"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -124,7 +125,9 @@ class Watch(Recorder):
                     return
                 with _disable_current_modes():
                     rows = copied(cache).reshape(-1, cache.shape[-1])
-                    key = rows[copied(slots).clamp(min=0)]
+                    if rows.dtype == torch.uint8:
+                        rows = rows.view(_fp8())
+                    key = rows[copied(slots).clamp(min=0)].float()
                 kept({"key": key, "selection": selection, "attention": output})
 
             self.launch([output], keep)
@@ -197,6 +200,11 @@ class Watch(Recorder):
         live = len(step.served)
         step.built = Built(bundle, tuple(i if i < live else PADDING for i in range(decodes)),
                            None, elsewhere=tuple(range(decodes, live)))
+
+
+def _fp8() -> torch.dtype:
+    kind: torch.dtype = importlib.import_module("aiter").dtypes.fp8
+    return kind
 
 
 def _number_of(name: str) -> int:
