@@ -167,8 +167,9 @@ class Finder:
 
 def engine_step(scenario: Scenario, units: int, step: Step) -> EngineStep:
     """The truth about a step: the scheduler's block tables, and the model's positions."""
-    assert step.positions is not None
-    ends = [int(step.positions[one.first]) + one.rows for one in step.served]
+    assert step.positions is not None or not step.served
+    ends = [int(step.positions[one.first]) + one.rows  # type: ignore[index]
+            for one in step.served]
     tables = tuple(one.blocks[:-(-end // scenario.block)]
                    for one, end in zip(step.served, ends, strict=True))
     return EngineStep(
@@ -192,7 +193,7 @@ def judged_lists(scenario: Scenario, units: int, steps: Iterable[Step]) -> list[
     """The lists and plans that decode kernels read, by the properties of decode; those of the first
     step that fails."""
     for step in steps:
-        if step.built is not None and step.positions is not None:
+        if step.built is not None and (step.positions is not None or not step.served):
             truth = engine_step(scenario, units, step)
             found = (_sparse_lists(truth, step) if scenario.model == "dsa"
                      else Decode().check(truth, step.built))

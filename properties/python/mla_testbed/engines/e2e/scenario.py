@@ -18,7 +18,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 }
 _RANGES = {"draft": (0, 8), "graphs": (0, 1), "chunk": (0, 4096), "prefix": (0, 1),
            "requests": (1, 32), "tokens": (1, 256), "longest": (1, 1024), "layers": (1, 8),
-           "late": (0, 1), "running": (0, 32), "seed": (0, 2**32 - 1)}
+           "late": (0, 1), "running": (0, 32), "ranks": (1, 4), "seed": (0, 2**32 - 1)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Scenario:
         running: most requests of a step; others wait, and get the blocks of those that ended. Every
             second one generates half of the tokens, and every third one shares no prefix. 0: no
             limit, and a cache with room to spare.
+        ranks: data-parallel ranks, each a process with every `ranks`-th request. Requests of a later
+            rank come later, so that a rank is without requests while others have some.
         layers: of the model. late: late copies, and a host that is ahead of its device.
         seed: of weights and prompts.
     """
@@ -59,6 +61,7 @@ class Scenario:
     backend: str = "cpu"
     late: int = 0
     running: int = 0
+    ranks: int = 1
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -77,6 +80,10 @@ class Scenario:
             raise UsageError("scenario field 'spec' is mtp, whose draft repeats a target of one "
                              f"layer; expected model=mla;layers=1, found model={self.model};"
                              f"layers={self.layers}")
+        if self.ranks > 1 and (self.model != "mla" or self.running or self.requests < self.ranks):
+            raise UsageError(f"scenario field 'ranks' is {self.ranks}; expected model=mla, "
+                             f"running=0 and a request for each, found model={self.model};"
+                             f"running={self.running};requests={self.requests}")
         if self.model == "dsa" and (self.spec != "none" or self.cache != "bf16"):
             raise UsageError(f"scenario field 'model' is dsa; expected spec=none and cache=bf16, "
                              f"found spec={self.spec};cache={self.cache}")

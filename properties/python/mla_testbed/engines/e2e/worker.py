@@ -26,7 +26,8 @@ from ..._options import COMPUTE_UNITS
 from ...errors import MlaError
 from .. import raised
 from ..findings import PASS
-from . import finder, model, prompts
+from . import finder, model, prompts, tree
+from .collectives import LeftError, RanksDifferError
 from .drafts import Drafts
 from .judged import Result
 from .reference import Reference
@@ -76,7 +77,20 @@ def _judge(engine: str, scenario: Scenario, result: Result, bundle: list[str]) -
         file, _, name = plant.partition("::")
         runpy.run_path(file)[name or "plant"](whole)
     clock("imports")
+    if scenario.ranks > 1:
+        tree.serve(scenario, result, lambda rank, own: _served_rank(
+            scenario, made, asked, whole, own, rank))
+        return
     serve(scenario, made, asked, whole, result, clock)
+
+
+def _served_rank(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: Any,
+                 result: Result, rank: tree.Rank) -> None:
+    rank.collectives.install()
+    whole.join(rank)
+    serve(scenario, made, tree.share(asked, rank.number, rank.of), whole, result,
+          Clock(result.seconds))
+    result.idle = [sum(not step.served for step in whole.watch.steps)]
 
 
 def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: Any, result: Result,
@@ -100,6 +114,8 @@ def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: An
     except (ImportError, NotImplementedError, MemoryError) as e:
         traceback.print_exc()
         raise ImportError(f"{e}; nothing was judged") from e
+    except (RanksDifferError, LeftError):
+        raise
     except Exception as e:
         traceback.print_exc()
         if isinstance(e, AttributeError) and "_OpNamespace" in str(e):
@@ -159,6 +175,8 @@ def _compare(scenario: Scenario, made: model.Model, asked: prompts.Asked, out: l
         lengths = [len(prompt) for prompt in asked.prompts * rounds]
         _drafts(Drafts(made, asked.floor, whole.first_draft, lengths, sequences), steps, result)
     result.lists = sum(step.built is not None for step in steps)
+    for sentence in whole.watch.wrong_writes():
+        result.found(f"P18 {sentence}")
     for finding in finder.judged_lists(scenario, units, steps):
         result.found(f"{finding.property} step {finding.step}: {finding.what}")
 
@@ -178,7 +196,7 @@ def _seen(worst: dict[str, float], steps: list[Step], result: Result, whole: Any
     """What was not watched did not pass."""
     first = finder.SELECTION if Scenario.parse(result.scenario).model == "dsa" else "query"
     missing = [name for name in (first, "key", "attention", "logits") if name not in worst]
-    blind = [str(step.number) for step in steps if step.tokens is None]
+    blind = [str(step.number) for step in steps if step.tokens is None and step.served]
     if missing or blind or not steps:
         result.unknown(f"{whole.name} {result.version} runs elsewhere than where it is watched: "
                        f"{', '.join(missing) or 'no tensor'} never seen, no layer seen in "

@@ -12,6 +12,7 @@ from ... import world
 from .. import plain, surroundings
 from ..e2e import drafts
 from ..e2e.scenario import Scenario
+from ..e2e.tree import Rank
 from ..engine import Machine
 from ..fa import served
 from ..moved import replace
@@ -63,6 +64,16 @@ class Whole:
                 lambda before: lambda function: function())
         self.watch = Watch(self.version, scenario, Observed(scenario.arch, units))
         self._engine: Any = None
+        self._rank: Rank | None = None
+
+    def join(self, rank: Rank) -> None:
+        """This process is one of several data-parallel ranks: vLLM reads that from variables."""
+        os.environ.update({
+            "VLLM_DP_SIZE": str(rank.of), "VLLM_DP_RANK": str(rank.number),
+            "VLLM_DP_RANK_LOCAL": "0", "VLLM_DP_MASTER_IP": "127.0.0.1",
+            "VLLM_DP_MASTER_PORT": str(rank.port)})
+        self._rank = rank
+        self.watch.joined(rank.collectives)
 
     def start(self, scenario: Scenario, folder: pathlib.Path) -> None:
         """Loads the model of a folder; what follows is served by it."""
@@ -78,6 +89,8 @@ class Whole:
         if s.graphs:
             more["compilation_config"] = {"mode": 0, "cudagraph_mode": "FULL_DECODE_ONLY",
                                           "cudagraph_capture_sizes": _sizes(s)}
+        if self._rank is not None:
+            more["distributed_executor_backend"] = "uni"  # the worker in this process
         longest = s.longest + s.tokens + s.draft + 1
         self._engine = LLM(
             model=str(folder), skip_tokenizer_init=True, dtype="bfloat16",
@@ -99,12 +112,21 @@ class Whole:
                for number in range(len(prompts))]
         self.watch.on = True
         try:
+            self._wait_for_requests()
             out = self._engine.generate([{"prompt_token_ids": prompt} for prompt in prompts], ask,
                                         use_tqdm=False)
         finally:
+            self.watch.ended()
             self.watch.on = False
         return ([list(one.outputs[0].token_ids) for one in out],
                 sum(one.num_cached_tokens or 0 for one in out))
+
+    def _wait_for_requests(self) -> None:
+        """A rank that has none yet takes part in the steps of those that have some."""
+        engine = self._engine.llm_engine
+        for _ in range(0 if self._rank is None else self._rank.arrives(self._scenario)):
+            if engine.has_unfinished_requests():
+                engine.step()
 
     def metrics(self) -> dict[str, float]:
         """Counters of vLLM: drafted and accepted tokens."""
