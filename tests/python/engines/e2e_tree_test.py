@@ -4,8 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="ranks need torch, which is not installed")
 
-from mla_testbed import world  # noqa: E402
-from mla_testbed.engines.e2e import tree  # noqa: E402
+from mla_testbed import UsageError, world  # noqa: E402
+from mla_testbed.engines.e2e import command, tree  # noqa: E402
 from mla_testbed.engines.e2e.judged import Result  # noqa: E402
 from mla_testbed.engines.e2e.scenario import Scenario  # noqa: E402
 from mla_testbed.engines.e2e.traced import Served, Step  # noqa: E402
@@ -121,8 +121,8 @@ def test_ranks_that_wait_in_two_groups_are_a_sentence_and_no_hang(monkeypatch):
     found = served(body)
     assert found.verdict == "fail"
     assert found.findings[0] == (
-        "a collective that not all ranks reach: rank 0 waits in all_reduce([4] float32) in its "
-        "step -1; rank 1 waits in all_reduce([5] float32) in its step -1")
+        "a collective that not all ranks reach: rank 0 waits in all_reduce([4] float32) before "
+        "its first step; rank 1 waits in all_reduce([5] float32) before its first step")
 
 
 def test_without_an_idle_step_nothing_passed():
@@ -144,9 +144,10 @@ def test_a_rank_without_a_result_is_inconclusive():
         "inconclusive", ["the process of rank 1 ended without a result"])
 
 
-def stepped(changes, served=(), unused=()):
+def stepped(changes, served=(), unused=(), share=(0, 1)):
     """What is wrong with a step that changes slots of a cache."""
     kept = Written(unused)
+    kept.share = share
     cache = torch.zeros(8, 4, dtype=torch.bfloat16)
     step = Step(3, list(served), positions=torch.tensor([5, 6]) if served else None)
     kept.begins(step, [cache])
@@ -167,3 +168,25 @@ def test_a_step_writes_the_slots_of_its_rows_and_no_others():
     assert stepped([0, 5], rows) == ""
     assert stepped([0, 4, 5], rows) == ("step 3: slots 4 of layer 0 changed; expected those of its "
                                         "rows alone")
+
+
+def test_a_rank_that_shares_contexts_writes_its_positions_and_no_others():
+    rows = [Served(0, 2, 0, (3, 1))]  # a block is four positions: 5 and 6 are the slots 2 and 3
+    assert stepped([2], rows, share=(1, 2)) == ""
+    assert stepped([3], rows, share=(0, 2)) == ""
+    assert stepped([3], rows, share=(1, 2)) == ("step 3: slots 3 of layer 0 changed; expected "
+                                                "those of its rows alone")
+
+
+def test_smaller_scenarios_of_ranks_are_scenarios():
+    found = [str(one) for one in command._candidates(Scenario(requests=4, ranks=2))]
+    assert "e2e1:requests=2;ranks=2" in found  # and not one request, which a rank would lack
+    assert "e2e1:requests=4" in found
+
+
+@pytest.mark.parametrize("fields", [
+    {"ranks": 2, "model": "llama"}, {"ranks": 2, "running": 2}, {"ranks": 3, "requests": 2},
+    {"ranks": 2, "dcp": 2}, {"dcp": 2, "spec": "ngram", "draft": 2}, {"dcp": 2, "heads": 128}])
+def test_ranks_that_are_not_served_are_refused_by_name(fields):
+    with pytest.raises(UsageError, match="scenario field '(ranks|dcp)' is"):
+        Scenario(**fields)

@@ -15,6 +15,11 @@ _RECORD, _TEXT = struct.Struct("<qdq"), 256
 _SIZE = _RECORD.size + _TEXT
 
 
+def when(step: int) -> str:
+    """In words; -1: no step has begun."""
+    return f"in its step {step}" if step >= 0 else "before its first step"
+
+
 @dataclasses.dataclass(frozen=True)
 class Place:
     """Where a rank is.

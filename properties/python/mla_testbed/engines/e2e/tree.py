@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 
 from ...errors import MlaError
 from ..findings import FAIL, INCONCLUSIVE, PASS
-from .board import Board, Place
+from .board import Board, Place, when
 from .collectives import LEFT, Collectives, RanksDifferError
 from .judged import Result
 from .prompts import Asked
@@ -60,7 +60,7 @@ def serve(scenario: Scenario, result: Result, body: Callable[[Rank, Result], Non
     Args:
         body: serves one rank, in its process.
     """
-    ranks, port = scenario.ranks, _free_port()
+    ranks, port = scenario.processes, _free_port()
     board = Board(ranks)
     with tempfile.TemporaryDirectory(prefix="mla-testbed-e2e-") as folder:
         paths = [pathlib.Path(folder) / str(number) for number in range(ranks)]
@@ -73,7 +73,7 @@ def serve(scenario: Scenario, result: Result, body: Callable[[Rank, Result], Non
             children[number] = child
         stuck = _wait(children, board)
         found = [Result.read(path) if path.is_file() else None for path in paths]
-    together(result, found, stuck)
+    together(scenario, result, found, stuck)
 
 
 def _free_port() -> int:
@@ -111,10 +111,11 @@ def _wait(children: dict[int, int], board: Board) -> list[str]:
         if left and all(_waits(place) for place in places.values()) and (
                 len(left) < len(children) or _differ(places.values())):
             for number, place in places.items():
-                stuck.append(f"rank {number} waits in {place.what} in its step {place.step}; "
+                stuck.append(f"rank {number} waits in {place.what} {when(place.step)}; "
                              + _elsewhere(number, children, left, places))
             for child in left.values():
                 os.kill(child, signal.SIGKILL)
+            for child in left.values():
                 os.waitpid(child, 0)
             left.clear()
         time.sleep(0.1)
@@ -132,13 +133,14 @@ def _differ(places: Iterable[Place]) -> bool:
 def _elsewhere(number: int, children: dict[int, int], left: dict[int, int],
                places: dict[int, Place]) -> str:
     """Where the others are."""
-    said = [f"rank {other} waits in {places[other].what} in its step {places[other].step}"
+    said = [f"rank {other} waits in {places[other].what} {when(places[other].step)}"
             if other in left else f"rank {other} has ended"
             for other in children if other != number]
     return ", ".join(said)
 
 
-def together(result: Result, found: list[Result | None], stuck: list[str]) -> None:
+def together(scenario: Scenario, result: Result, found: list[Result | None], stuck: list[str]
+             ) -> None:
     """One result of all ranks. A rank without a result did not pass."""
     first = next((one for one in found if one is not None), None)
     if first is not None:
@@ -152,7 +154,8 @@ def together(result: Result, found: list[Result | None], stuck: list[str]) -> No
             setattr(result, name, getattr(result, name) + getattr(one, name))
         result.margin, result.allowed = one.margin, one.allowed
         result.regret = max(result.regret, one.regret)
-        result.idle.append(one.idle[0] if one.idle else 0)
+        if scenario.ranks > 1:
+            result.idle.append(one.idle[0] if one.idle else 0)
         for name, share_of in one.worst.items():
             result.worst[name] = max(result.worst.get(name, 0.0), share_of)
         for name, count in one.stand_ins.items():
@@ -174,5 +177,5 @@ def together(result: Result, found: list[Result | None], stuck: list[str]) -> No
     missing = [str(number) for number, one in enumerate(found) if one is None]
     if missing and not stuck:
         result.unknown(f"the process of rank {', '.join(missing)} ended without a result")
-    if len(result.idle) == len(found) and not any(result.idle):
+    if scenario.ranks > 1 and result.verdict == PASS and not any(result.idle):
         result.unknown("no rank was without requests in a step; expected idle steps of some rank")

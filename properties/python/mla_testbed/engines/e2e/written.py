@@ -20,10 +20,12 @@ class Written:
     """Keeps what each step changed.
 
     Args:
+        share: which rank of how many that share a context.
         unused: slots that the engine itself lets padding write, because no request gets them.
     """
 
     def __init__(self, unused: Sequence[int] = ()) -> None:
+        self.share = 0, 1
         self._unused = frozenset(unused)
         self._before: list[torch.Tensor] = []
         self._step: Step | None = None
@@ -48,8 +50,9 @@ class Written:
         own = set(self._unused)
         for one in step.served if step.positions is not None else ():
             start = int(step.positions[one.first])  # type: ignore[index]
-            own |= {one.blocks[at // block] * block + at % block
-                    for at in range(start, start + one.rows)}
+            rank, of = self.share
+            own |= {one.blocks[at // (block * of)] * block + at % (block * of) // of
+                    for at in range(start, start + one.rows) if at % of == rank}
         for layer, changed in sorted(step.written.items()):
             others = sorted(set(changed) - own)
             if others:

@@ -181,6 +181,9 @@ def _expect(scenario: Scenario) -> None:
     if s.model != "mla" or s.spec == "ngram":
         raise UsageError("SGLang serves scenarios with model=mla and spec=none or spec=mtp here; "
                          f"found model={s.model};spec={s.spec}")
+    if s.dcp > 1:
+        raise UsageError("SGLang's AITER backend has no decode context parallelism "
+                         f"(sglang#38709); found dcp={s.dcp}")
     if s.spec != "none" and s.ranks > 1:
         raise UsageError("SGLang itself refuses a draft model of its own (STANDALONE) with DP "
                          f"attention; found spec={s.spec};ranks={s.ranks}")

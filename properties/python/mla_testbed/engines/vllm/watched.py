@@ -81,7 +81,7 @@ class Watch(Recorder):
         if self._collectives is not None:
             self._collectives.step = len(self.steps) - 1
         if self.written is not None:
-            self._caches = [cache.flatten(0, 1) for cache in runner.kv_caches]
+            self._caches = [cache.flatten(0, -2) for cache in runner.kv_caches]
             self.written.begins(self.steps[-1], self._caches)
 
     def joined(self, collectives: Collectives) -> None:

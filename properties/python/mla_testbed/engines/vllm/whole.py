@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 from typing import Any
@@ -23,6 +24,10 @@ from .watched import SUPPORTED, Watch
 BACKENDS = {"mla": "ROCM_AITER_MLA", "llama": "ROCM_AITER_FA",
             "dsa": "ROCM_AITER_MLA_SPARSE"}
 
+_COMMUNICATOR = "vllm.platforms.rocm:RocmPlatform.get_device_communicator_cls"
+_GLOO = ("vllm.distributed.device_communicators.base_device_communicator.DeviceCommunicatorBase")
+_SUMS = ("vllm.config.parallel:cpu_all_reduce_", "vllm.distributed.parallel_state:cpu_all_reduce_")
+
 
 class Whole:
     """One engine.
@@ -30,6 +35,7 @@ class Whole:
     Attributes:
         name, supported: "vllm", and versions that whole runs know.
         first_draft: what a draft gets in place of a request's first token.
+        context_rank: of ranks that share contexts and heads.
         version, aiter: of vLLM and of AITER. watch: what it did.
 
     Raises:
@@ -63,17 +69,32 @@ class Whole:
                 "vllm.model_executor.models.registry:_run_in_subprocess",
                 lambda before: lambda function: function())
         self.watch = Watch(self.version, scenario, Observed(scenario.arch, units))
+        self.context_rank = 0
         self._engine: Any = None
         self._rank: Rank | None = None
 
     def join(self, rank: Rank) -> None:
-        """This process is one of several data-parallel ranks: vLLM reads that from variables."""
-        os.environ.update({
-            "VLLM_DP_SIZE": str(rank.of), "VLLM_DP_RANK": str(rank.number),
-            "VLLM_DP_RANK_LOCAL": "0", "VLLM_DP_MASTER_IP": "127.0.0.1",
-            "VLLM_DP_MASTER_PORT": str(rank.port)})
+        """This process is one of several ranks: vLLM reads that from variables."""
+        if self._scenario.dcp > 1:
+            self.context_rank = rank.number
+            if self.watch.written is not None:
+                self.watch.written.share = rank.number, rank.of
+            os.environ.update({
+                "RANK": str(rank.number), "LOCAL_RANK": "0", "WORLD_SIZE": str(rank.of),
+                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(rank.port)})
+        else:
+            os.environ.update({
+                "VLLM_DP_SIZE": str(rank.of), "VLLM_DP_RANK": str(rank.number),
+                "VLLM_DP_RANK_LOCAL": "0", "VLLM_DP_MASTER_IP": "127.0.0.1",
+                "VLLM_DP_MASTER_PORT": str(rank.port)})
+        # A GPU's library of collectives is not here, and vLLM calls it all the same.
+        replace(f"vLLM {self.version}", SUPPORTED, _COMMUNICATOR,
+                lambda before: staticmethod(lambda: _GLOO))
         self._rank = rank
         self.watch.joined(rank.collectives)
+        for place in _SUMS:  # of small tensors, by sends of its own
+            replace(f"vLLM {self.version}", SUPPORTED, place, functools.partial(
+                rank.collectives.around, "cpu_all_reduce_"))
 
     def start(self, scenario: Scenario, folder: pathlib.Path) -> None:
         """Loads the model of a folder; what follows is served by it."""
@@ -89,8 +110,13 @@ class Whole:
         if s.graphs:
             more["compilation_config"] = {"mode": 0, "cudagraph_mode": "FULL_DECODE_ONLY",
                                           "cudagraph_capture_sizes": _sizes(s)}
-        if self._rank is not None:
-            more["distributed_executor_backend"] = "uni"  # the worker in this process
+        if s.dcp > 1:
+            more.update(distributed_executor_backend="external_launcher", async_scheduling=False,
+                        tensor_parallel_size=s.dcp, decode_context_parallel_size=s.dcp)
+        elif self._rank is not None:
+            # The worker in this process; and without a queue of steps, with which vLLM's ranks do not
+            # keep pace in one process (docs/findings/vllm.md).
+            more.update(distributed_executor_backend="uni", async_scheduling=False)
         longest = s.longest + s.tokens + s.draft + 1
         self._engine = LLM(
             model=str(folder), skip_tokenizer_init=True, dtype="bfloat16",
@@ -124,7 +150,7 @@ class Whole:
     def _wait_for_requests(self) -> None:
         """A rank that has none yet takes part in the steps of those that have some."""
         engine = self._engine.llm_engine
-        for _ in range(0 if self._rank is None else self._rank.arrives(self._scenario)):
+        for _ in range(0 if self._rank is None or self._scenario.dcp > 1 else self._rank.arrives(self._scenario)):
             if engine.has_unfinished_requests():
                 engine.step()
 
