@@ -209,17 +209,20 @@ def vllm_dcp_base_2(whole):
 
 def vllm_dcp_no_gather(whole):
     """Rank 1 does not call the merge of its second decode."""
-    module = importlib.import_module("torch")
-    real, calls = module.distributed.reduce_scatter_tensor, []
+    calls = []
 
-    def scattered(*rest, **named):
-        if whole.watch.on and whole.context_rank == 1:
-            calls.append(1)
-        if len(calls) != 2:
-            return real(*rest, **named)
-        return None
+    def around(real):
+        def scattered(self, input_, dim=-1):
+            if whole.watch.on and whole.context_rank == 1:
+                calls.append(1)
+                if len(calls) == 2:
+                    return input_.chunk(self.world_size, dim)[1].contiguous()
+            return real(self, input_, dim)
 
-    module.distributed.reduce_scatter_tensor = scattered
+        return scattered
+
+    change("vllm.distributed.device_communicators.base_device_communicator",
+           "DeviceCommunicatorBase", "reduce_scatter", around)
 
 
 _EAGER = "e2e1:requests=3;tokens=6;longest=40;layers=1;ranks=2"

@@ -39,8 +39,8 @@ class Scenario:
         running: most requests of a step; others wait, and get the blocks of those that ended. Every
             second one generates half of the tokens, and every third one shares no prefix. 0: no
             limit, and a cache with room to spare.
-        ranks: data-parallel ranks, each a process with every `ranks`-th request. Requests of a later
-            rank come later, so that a rank is without requests while others have some.
+        ranks: data-parallel ranks, each a process with every `ranks`-th request. Requests of later
+            ranks come later, so that a rank is without requests while others have some.
         dcp: ranks that share each context (decode context parallelism) and the heads, each a
             process: position p is with rank p % dcp.
         layers: of the model. late: late copies, and a host that is ahead of its device.

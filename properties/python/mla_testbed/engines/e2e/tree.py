@@ -142,40 +142,42 @@ def _elsewhere(number: int, children: dict[int, int], left: dict[int, int],
 def together(scenario: Scenario, result: Result, found: list[Result | None], stuck: list[str]
              ) -> None:
     """One result of all ranks. A rank without a result did not pass."""
-    first = next((one for one in found if one is not None), None)
-    if first is not None:
-        for name in ("engine", "version", "aiter", "ported"):
-            setattr(result, name, getattr(first, name))
+    results = [one for one in found if one is not None]
+    for counted in results:
+        _add(result, counted)
+    if scenario.ranks > 1:
+        result.idle = [sum(one.idle) for one in results]
     for number, one in enumerate(found):
-        if one is None:
-            continue
-        for name in ("tokens", "equal", "steps", "replayed", "cached", "lists", "drafts",
-                     "accepted", "drafted"):
-            setattr(result, name, getattr(result, name) + getattr(one, name))
-        result.margin, result.allowed = one.margin, one.allowed
-        result.regret = max(result.regret, one.regret)
-        if scenario.ranks > 1:
-            result.idle.append(one.idle[0] if one.idle else 0)
-        for name, share_of in one.worst.items():
-            result.worst[name] = max(result.worst.get(name, 0.0), share_of)
-        for name, count in one.stand_ins.items():
-            result.stand_ins[name] = result.stand_ins.get(name, 0) + count
-        for name, seconds in one.seconds.items():
-            result.seconds[name] = max(result.seconds.get(name, 0.0), seconds)
-        if one.fault is not None and result.fault is None:
-            result.fault = {**one.fault, "rank": number}
-        result.findings += [f"rank {number}: {sentence}" for sentence in one.findings]
-    alone = [one for one in found if one is not None and any(
-        LEFT in sentence for sentence in one.findings)]
-    if alone and all(one is None or one in alone or one.verdict == PASS for one in found):
+        if one is not None:
+            result.findings += [f"rank {number}: {sentence}" for sentence in one.findings]
+            if one.fault is not None and result.fault is None:
+                result.fault = {**one.fault, "rank": number}
+    alone = [one for one in results if any(LEFT in sentence for sentence in one.findings)]
+    if alone and all(one in alone or one.verdict == PASS for one in results):
         alone[0].verdict = FAIL  # the other ended well, so it is the engine that left it alone
-    verdicts = {one.verdict for one in found if one is not None}
+    verdicts = {one.verdict for one in results}
     result.verdict = (FAIL if FAIL in verdicts else
                       INCONCLUSIVE if verdicts != {PASS} else PASS)
     for sentence in stuck:
         result.found(f"a collective that not all ranks reach: {sentence}")
-    missing = [str(number) for number, one in enumerate(found) if one is None]
+    missing = [str(number) for number, of_rank in enumerate(found) if of_rank is None]
     if missing and not stuck:
         result.unknown(f"the process of rank {', '.join(missing)} ended without a result")
     if scenario.ranks > 1 and result.verdict == PASS and not any(result.idle):
         result.unknown("no rank was without requests in a step; expected idle steps of some rank")
+
+
+def _add(result: Result, one: Result) -> None:
+    """What one rank counted, to that of the others."""
+    for name in ("engine", "version", "aiter", "ported", "margin", "allowed"):
+        setattr(result, name, getattr(one, name))
+    for name in ("tokens", "equal", "steps", "replayed", "cached", "lists", "drafts", "accepted",
+                 "drafted"):
+        setattr(result, name, getattr(result, name) + getattr(one, name))
+    result.regret = max(result.regret, one.regret)
+    for name, share_of in one.worst.items():
+        result.worst[name] = max(result.worst.get(name, 0.0), share_of)
+    for name, count in one.stand_ins.items():
+        result.stand_ins[name] = result.stand_ins.get(name, 0) + count
+    for name, seconds in one.seconds.items():
+        result.seconds[name] = max(result.seconds.get(name, 0.0), seconds)

@@ -34,6 +34,9 @@ from .reference import Reference
 from .scenario import Scenario
 from .traced import Step
 
+#: Where the bundle's words have the rank.
+_RANK = 3
+
 
 class Clock:
     """Seconds of each part: a call ends one."""
@@ -72,7 +75,7 @@ def _judge(engine: str, scenario: Scenario, result: Result, bundle: list[str]) -
     whole = module.Whole(scenario, COMPUTE_UNITS[scenario.arch])
 
     def save(rank: int) -> None:
-        if bundle and rank == int((*bundle, 0)[3]):
+        if bundle and str(rank) == [*bundle, "0"][_RANK]:
             whole.watch.save_launch(int(bundle[1]), int(bundle[2]), bundle[0])
 
     if scenario.processes == 1:
@@ -93,7 +96,8 @@ def _judge(engine: str, scenario: Scenario, result: Result, bundle: list[str]) -
 
 
 def served_rank(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: Any,
-                 result: Result, rank: tree.Rank) -> None:
+                result: Result, rank: tree.Rank) -> None:
+    """Serves and judges one rank, in its process."""
     rank.collectives.install()
     whole.join(rank)
     if scenario.ranks > 1:

@@ -6,6 +6,7 @@ graph is captured. In a machine with gloo alone its collectives are those of tor
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -25,7 +26,11 @@ def install(version: str) -> None:
     """
     for name, body in (("all_reduce", _all_reduce), ("all_gather", _all_gather),
                        ("reduce_scatter", _reduce_scatter)):
-        replace(f"SGLang {version}", SUPPORTED, _PLACE + name, lambda before, body=body: body)
+        replace(f"SGLang {version}", SUPPORTED, _PLACE + name, functools.partial(_instead, body))
+
+
+def _instead(body: Any, _: Any) -> Any:
+    return body
 
 
 def _all_reduce(self: Any, tensor: torch.Tensor, op: Any = torch.distributed.ReduceOp.SUM,

@@ -82,14 +82,14 @@ class Whole:
             os.environ.update({
                 "RANK": str(rank.number), "LOCAL_RANK": "0", "WORLD_SIZE": str(rank.of),
                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(rank.port)})
+            # A GPU's library of collectives is not here, and vLLM calls it all the same.
+            replace(f"vLLM {self.version}", SUPPORTED, _COMMUNICATOR,
+                    lambda before: staticmethod(lambda: _GLOO))
         else:
             os.environ.update({
                 "VLLM_DP_SIZE": str(rank.of), "VLLM_DP_RANK": str(rank.number),
                 "VLLM_DP_RANK_LOCAL": "0", "VLLM_DP_MASTER_IP": "127.0.0.1",
                 "VLLM_DP_MASTER_PORT": str(rank.port)})
-        # A GPU's library of collectives is not here, and vLLM calls it all the same.
-        replace(f"vLLM {self.version}", SUPPORTED, _COMMUNICATOR,
-                lambda before: staticmethod(lambda: _GLOO))
         self._rank = rank
         self.watch.joined(rank.collectives)
         for place in _SUMS:  # of small tensors, by sends of its own
@@ -114,8 +114,8 @@ class Whole:
             more.update(distributed_executor_backend="external_launcher", async_scheduling=False,
                         tensor_parallel_size=s.dcp, decode_context_parallel_size=s.dcp)
         elif self._rank is not None:
-            # The worker in this process; and without a queue of steps, with which vLLM's ranks do not
-            # keep pace in one process (docs/findings/vllm.md).
+            # The worker in this process; and without a queue of steps, with which ranks of vLLM do
+            # not keep pace (VLLM-18 in docs/findings/vllm.md).
             more.update(distributed_executor_backend="uni", async_scheduling=False)
         longest = s.longest + s.tokens + s.draft + 1
         self._engine = LLM(
@@ -150,7 +150,9 @@ class Whole:
     def _wait_for_requests(self) -> None:
         """A rank that has none yet takes part in the steps of those that have some."""
         engine = self._engine.llm_engine
-        for _ in range(0 if self._rank is None or self._scenario.dcp > 1 else self._rank.arrives(self._scenario)):
+        if self._rank is None or self._scenario.ranks == 1:
+            return
+        for _ in range(self._rank.arrives(self._scenario)):
             if engine.has_unfinished_requests():
                 engine.step()
 
