@@ -27,7 +27,7 @@ SHOWN = {
     "vllm_no_dummy": "a collective that not all ranks reach",
     "vllm_dcp_next_share": "P04 step",
     "vllm_dcp_base_2": "first fault: step 1, layer 0",
-    "vllm_dcp_no_gather": "ranks call different collectives of one group"}
+    "vllm_dcp_no_gather": "a collective that not all ranks reach"}
 
 
 def environment_of(engine):
