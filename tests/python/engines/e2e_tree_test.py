@@ -1,5 +1,7 @@
 """The ranks of a scenario: processes that gloo connects, without an engine."""
 
+import time
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="ranks need torch, which is not installed")
@@ -93,6 +95,7 @@ def test_a_rank_that_ends_without_a_collective_is_a_sentence_and_no_hang():
         rank.collectives.step = 2
         if rank.number == 0:
             dist.all_reduce(torch.ones(4))
+        time.sleep(2)  # so that the other has joined
 
     found = served(body)
     assert (found.verdict, found.findings) == ("fail", [
@@ -103,6 +106,7 @@ def test_a_rank_that_ends_without_a_collective_is_a_sentence_and_no_hang():
 def test_a_rank_that_is_left_by_one_that_failed_says_nothing_about_the_engine():
     def body(dist, rank, own):
         if rank.number:
+            time.sleep(2)  # so that the other has joined
             raise ImportError("no such package")
         dist.all_reduce(torch.ones(4))
 

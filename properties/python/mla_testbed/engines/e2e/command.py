@@ -169,7 +169,7 @@ def _candidates(scenario: Scenario) -> Iterator[Scenario]:
         value = getattr(scenario, name)
         for smaller_one in sorted({least, (value + least) // 2}):
             fewest = scenario.ranks if name == "requests" else 0
-            if smaller_one < value:
+            if fewest <= smaller_one < value:
                 yield scenario.changed(**{name: smaller_one})
     for name in ("late", "prefix", "chunk", "graphs", "running"):
         if getattr(scenario, name):
