@@ -1,5 +1,8 @@
 """The ranks of a scenario: processes that gloo connects, without an engine."""
 
+import os
+import pathlib
+import signal
 import time
 
 import pytest
@@ -18,9 +21,11 @@ TWO = Scenario(requests=2, ranks=2)
 
 def joined(rank):
     """torch.distributed, as an engine calls it."""
-    rank.collectives.install()
     torch.distributed.init_process_group(
         "gloo", init_method=f"tcp://127.0.0.1:{rank.port}", rank=rank.number, world_size=rank.of)
+    torch.distributed.barrier()
+    time.sleep(0.5)  # the other has joined too before this one may end
+    rank.collectives.install()
     return torch.distributed
 
 
@@ -95,7 +100,6 @@ def test_a_rank_that_ends_without_a_collective_is_a_sentence_and_no_hang():
         rank.collectives.step = 2
         if rank.number == 0:
             dist.all_reduce(torch.ones(4))
-        time.sleep(2)  # so that the other has joined
 
     found = served(body)
     assert (found.verdict, found.findings) == ("fail", [
@@ -106,7 +110,6 @@ def test_a_rank_that_ends_without_a_collective_is_a_sentence_and_no_hang():
 def test_a_rank_that_is_left_by_one_that_failed_says_nothing_about_the_engine():
     def body(dist, rank, own):
         if rank.number:
-            time.sleep(2)  # so that the other has joined
             raise ImportError("no such package")
         dist.all_reduce(torch.ones(4))
 
@@ -146,6 +149,27 @@ def test_a_rank_without_a_result_is_inconclusive():
     found = served(body)
     assert (found.verdict, found.findings) == (
         "inconclusive", ["the process of rank 1 ended without a result"])
+
+
+def test_ranks_end_with_the_process_that_forked_them(tmp_path):
+    def body(rank, own):
+        (tmp_path / str(rank.number)).write_text(str(os.getpid()))
+        time.sleep(60)
+
+    parent = os.fork()
+    if parent == 0:
+        tree.serve(TWO, Result(""), body)
+        os._exit(0)
+    pids = []
+    while len(pids) < 2 or not all(pids):
+        pids = [path.read_text() for path in tmp_path.iterdir()]
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    time.sleep(1)
+    # What is left of one is at most a name that its new parent has not asked for.
+    alive = [pid for pid in pids if os.path.exists(f"/proc/{pid}") and
+             "State:\tZ" not in pathlib.Path(f"/proc/{pid}/status").read_text()]
+    assert alive == []
 
 
 def stepped(changes, served=(), unused=(), share=(0, 1)):

@@ -6,6 +6,7 @@ connects them. What each found is one result in the end.
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import os
 import pathlib
@@ -26,6 +27,7 @@ from .scenario import Scenario
 
 #: Seconds after which ranks that wait, with none that computes, are taken to wait for ever.
 PATIENCE = 20.0
+_PARENT_DEATH = 1  # PR_SET_PDEATHSIG of Linux
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +87,8 @@ def _free_port() -> int:
 def _rank(scenario: str, rank: Rank, path: pathlib.Path, body: Callable[[Rank, Result], None]
           ) -> None:
     result = Result(scenario)
+    # A rank that waits for another would outlive a process that was killed after its time.
+    ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
     try:
         body(rank, result)
     except RanksDifferError as e:

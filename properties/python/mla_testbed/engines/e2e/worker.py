@@ -27,7 +27,7 @@ from ...errors import MlaError
 from .. import raised
 from ..findings import PASS
 from . import finder, model, prompts, tree
-from .collectives import LeftError, RanksDifferError
+from .collectives import LEFT, LeftError, RanksDifferError
 from .drafts import Drafts
 from .judged import Result
 from .reference import Reference
@@ -134,6 +134,8 @@ def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: An
         traceback.print_exc()
         if isinstance(e, AttributeError) and "_OpNamespace" in str(e):
             raise ImportError(f"an operation that the engine compiles is not served: {e}") from e
+        if "gloo/transport" in str(e):
+            raise LeftError(f"{LEFT} a collective: {raised.first_line(e)}") from e
         last = traceback.extract_tb(e.__traceback__)[-1]
         if pathlib.Path(last.filename).parent.parent == pathlib.Path(__file__).parents[1]:
             raise ImportError(f"{whole.name} {whole.version} has something else than is watched: "
