@@ -4,10 +4,12 @@ Skipped unless MLA_TESTBED_SGLANG or MLA_TESTBED_VLLM names an environment with 
 """
 
 import os
+import subprocess
 
 import installed
 import pytest
 import rank_plants
+from mla_testbed.engines.client import Setting, interpreter
 
 installed.needed()
 
@@ -34,6 +36,11 @@ def environment_of(engine):
     variable = f"MLA_TESTBED_{engine.upper()}"
     if not os.environ.get(variable):
         pytest.skip(f"{variable} does not name an environment with {engine}")
+    # What whole runs of vLLM need beside its builders.
+    needed = "compressed_tensors" if engine == "vllm" else "sglang"
+    if subprocess.run([interpreter(Setting(engine)), "-c", f"import importlib.util as u, sys; "
+                       f"sys.exit(u.find_spec('{needed}') is None)"], check=False).returncode:
+        pytest.skip(f"the environment of {variable} lacks {needed} (docs/use/engines.md#whole)")
 
 
 @pytest.mark.parametrize("group", rank_plants.GROUPS)
