@@ -21,7 +21,9 @@ std::string taken(int expected) {
 
 }  // namespace
 
-TEST_CASE("hipTestbedTakeLaunches takes the names of kernels once, in their order, as the source has them") {
+TEST_CASE(
+    "hipTestbedTakeLaunches takes the names of kernels once, in their order, as the source has "
+    "them") {
   (void)mla::hip_runtime::take_launched();
   CHECK(taken(0).empty());
   const std::vector<std::int32_t> numbers(128, 1);

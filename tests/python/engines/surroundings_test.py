@@ -33,6 +33,17 @@ def test_what_an_operation_of_python_allocates_is_on_the_device(operations):
     assert out.tolist() == [1, 1, 1]
 
 
+def test_an_operation_of_the_device_runs_on_what_the_world_has_there(operations):
+    operations.define("twice(Tensor x) -> Tensor")
+    operations.define("both(Tensor x) -> Tensor")
+    operations.impl("twice", lambda x: x * 2, "CUDA")
+    operations.impl("both", lambda x: x + 1, "CPU")
+    operations.impl("both", lambda x: x + 2, "CUDA")
+    ones = torch.ones(2, device="cuda")
+    assert torch.ops.mla_testbed_test.twice(ones).tolist() == [2, 2]
+    assert torch.ops.mla_testbed_test.both(ones).tolist() == [2, 2]  # its own for the CPU stays
+
+
 def test_a_graph_records_such_an_operation_once(operations):
     operations.define("add_one(Tensor(a!) x) -> ()")
     operations.impl("add_one", lambda x: (x.add_(1), None)[1], "CPU")

@@ -102,9 +102,18 @@ def world_inside_operations(entered: world.World) -> None:
             finally:
                 entered.state.capture = recording
 
-        return original(self, op_name, inside, *args, **kwargs)
+        made = original(self, op_name, inside, *args, **kwargs)
+        if "CUDA" in (*args, kwargs.get("dispatch_key")) and not whole and not _has(
+                _qualified(self.ns, op_name), "CPU"):
+            # Memory of the device is the CPU's, and torch looks for an operation by that.
+            original(self, op_name, inside, "CPU")
+        return made
 
     torch.library.Library.impl = impl  # type: ignore[method-assign]
+
+
+def _has(name: str, key: str) -> bool:
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
 
 
 def _qualified(namespace: str, name: Any) -> str:

@@ -39,12 +39,12 @@ class Runner:
     timeout: float
     bundles: pathlib.Path | None = None
 
-    def run(self, scenario: Scenario, bundle: tuple[pathlib.Path, int, int] | None = None
+    def run(self, scenario: Scenario, bundle: tuple[pathlib.Path, int, int, int] | None = None
             ) -> Result:
         """One scenario. A process that gives no result is inconclusive."""
         with tempfile.TemporaryDirectory(prefix="mla-testbed-e2e-") as scratch:
             path = pathlib.Path(scratch) / "result.json"
-            more = [] if bundle is None else [str(bundle[0]), str(bundle[1]), str(bundle[2])]
+            more = [] if bundle is None else list(map(str, bundle))
             with (pathlib.Path(scratch) / "log").open("w+b") as log:
                 code = self._call(["-m", "mla_testbed.engines.e2e.worker", self.engine,
                                    str(scenario), str(path), *more], scratch, log)
@@ -77,7 +77,8 @@ class Runner:
             return ""
         layer = fault["layer"] if fault["layer"] is not None else 0
         folder = self.bundles / f"e2e-step-{fault['step']}-layer-{layer}"
-        self.run(Scenario.parse(result.scenario), (folder, fault["step"], layer))
+        self.run(Scenario.parse(result.scenario),
+                 (folder, fault["step"], layer, fault.get("rank", 0)))
         return str(folder) if (folder / "manifest.json").is_file() else ""
 
 
@@ -134,6 +135,8 @@ def lines(result: Result, engine: str) -> Iterator[str]:
                f"judged; {result.cached} cached tokens; {result.accepted} of {result.drafts} "
                "drafts accepted" + f", {result.drafted} held against their model" * (
                    result.drafted > 0))
+    if result.idle:
+        yield "  steps without requests, of each rank: " + ", ".join(map(str, result.idle))
     if result.stand_ins:
         yield "  stand-ins: " + ", ".join(f"{n} {c}" for n, c in sorted(result.stand_ins.items()))
     if result.seconds:
@@ -165,8 +168,12 @@ def _candidates(scenario: Scenario) -> Iterator[Scenario]:
     for name, least in (("requests", 1), ("longest", 3), ("tokens", 2), ("layers", 1)):
         value = getattr(scenario, name)
         for smaller_one in sorted({least, (value + least) // 2}):
-            if smaller_one < value:
+            fewest = scenario.ranks if name == "requests" else 0
+            if fewest <= smaller_one < value:
                 yield scenario.changed(**{name: smaller_one})
     for name in ("late", "prefix", "chunk", "graphs", "running"):
         if getattr(scenario, name):
             yield scenario.changed(**{name: 0})
+    for name in ("ranks", "dcp"):
+        if getattr(scenario, name) > 1:
+            yield scenario.changed(**{name: 1})

@@ -10,6 +10,7 @@ import torch
 
 from ..decode.kind import Decode
 from ..findings import Finding
+from ..ranks.shard import Shard
 from ..sparse import SparseStep
 from ..sparse.kind import Sparse
 from ..step import EngineStep
@@ -61,10 +62,13 @@ class Finder:
 
     Args:
         sequences: all tokens of each request: its prompt, and what the engine gave.
+        share: which rank of how many that share the heads; queries and attention are its own.
         worst: largest share of its bound that a tensor used, by name.
     """
 
-    def __init__(self, reference: Reference, floor: Floor, sequences: list[list[int]]) -> None:
+    def __init__(self, reference: Reference, floor: Floor, sequences: list[list[int]],
+                 share: tuple[int, int] = (0, 1)) -> None:
+        self._share = share
         self._reference, self._floor, self._sequences = reference, floor, sequences
         self._known: dict[int, tuple[Traced, torch.Tensor]] = {}
         self.worst: dict[str, float] = {}
@@ -138,6 +142,8 @@ class Finder:
     def _compared(self, step: Step, one: Served, start: int, layer: int | None, name: str,
                   found: torch.Tensor, right: torch.Tensor) -> Fault | None:
         rows = found[one.first:one.first + one.rows]
+        if name != "key":
+            right = right.chunk(self._share[1], -1)[self._share[0]]
         return self._off(step, one, start, layer, name, rows, right[start:start + one.rows])
 
     def _off(self, step: Step, one: Served, start: int, layer: int | None, name: str,
@@ -168,8 +174,9 @@ class Finder:
 
 def engine_step(scenario: Scenario, units: int, step: Step) -> EngineStep:
     """The truth about a step: the scheduler's block tables, and the model's positions."""
-    assert step.positions is not None
-    ends = [int(step.positions[one.first]) + one.rows for one in step.served]
+    assert step.positions is not None or not step.served
+    ends = [int(step.positions[one.first]) + one.rows  # type: ignore[index]
+            for one in step.served]
     tables = tuple(one.blocks[:-(-end // scenario.block)]
                    for one, end in zip(step.served, ends, strict=True))
     return EngineStep(
@@ -191,12 +198,17 @@ def _sparse_lists(truth: EngineStep, step: Step) -> list[Finding]:
         row[:count] for row, count in zip(chosen, whole.counts, strict=True))), step.built)
 
 
-def judged_lists(scenario: Scenario, units: int, steps: Iterable[Step]) -> list[Finding]:
+def judged_lists(scenario: Scenario, units: int, steps: Iterable[Step], rank: int = 0
+                 ) -> list[Finding]:
     """The lists and plans that decode kernels read, by the properties of decode; those of the first
     step that fails."""
     for step in steps:
-        if step.built is not None and step.positions is not None:
+        if step.built is not None and (step.positions is not None or not step.served):
             truth = engine_step(scenario, units, step)
+            if scenario.dcp > 1:
+                shard = Shard(scenario.dcp)
+                truth = dataclasses.replace(shard.share(truth, rank),
+                                            heads=scenario.heads * scenario.dcp)
             found = (_sparse_lists(truth, step) if scenario.model == "dsa"
                      else Decode().check(truth, step.built))
             if found:

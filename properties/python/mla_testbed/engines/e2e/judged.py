@@ -24,6 +24,7 @@ class Result:
         steps, replayed, cached: steps, those that a graph ran, tokens from the prefix cache.
         lists: steps whose decode lists and plan were judged.
         drafts, accepted: draft tokens. drafted: those that were held against the draft model.
+        idle: of several ranks: steps of each in which it had no request.
         stand_ins: operations that neither vLLM nor AITER ran, with calls.
         seconds: of each part. bundle: folder that `mla-testbed check` reads.
         ported: in place of which modules of AITER ours ran (ported.Ported.as_json).
@@ -49,6 +50,7 @@ class Result:
     drafts: int = 0
     accepted: int = 0
     drafted: int = 0
+    idle: list[int] = dataclasses.field(default_factory=list)
     stand_ins: dict[str, int] = dataclasses.field(default_factory=dict)
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
     bundle: str = ""

@@ -49,6 +49,7 @@ def make(scenario: Scenario) -> Model:
     drawn = _Drawn(scenario.seed)
     dsa, mla = scenario.model == "dsa", scenario.model != "llama"
     layer = _mla_layer if mla else _llama_layer
+    heads = scenario.heads * scenario.dcp
     embedding = drawn(VOCABULARY, HIDDEN, 1.0).float()
     embedding = (embedding / embedding.square().mean(-1, keepdim=True).sqrt()).bfloat16()
     if dsa:
@@ -57,16 +58,16 @@ def make(scenario: Scenario) -> Model:
                "model.norm.weight": torch.ones(HIDDEN, dtype=torch.bfloat16),
                "lm_head.weight": drawn(VOCABULARY, HIDDEN, _SPREAD / HIDDEN**0.5)}
     for number in range(scenario.layers):
-        made = layer(drawn, scenario.heads)
+        made = layer(drawn, heads)
         if dsa:
-            made = indexed.of_layer(drawn, made, scenario.heads)
+            made = indexed.of_layer(drawn, made, heads)
         weights.update({f"model.layers.{number}.{name}": value for name, value in made.items()})
         if scenario.spec == "mtp":
             weights.update(_echo(number + 1, weights, made))
     config = _mla_config(scenario) if mla else _llama_config(scenario)
     if dsa:
         config.update(indexed.CONFIG)
-    return Model(config, weights, scenario.heads, scenario.layers, mla, dsa)
+    return Model(config, weights, heads, scenario.layers, mla, dsa)
 
 
 def drafting(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -132,7 +133,7 @@ def _echo(number: int, weights: dict[str, torch.Tensor], layer: dict[str, torch.
 
 
 def _common(scenario: Scenario) -> dict[str, Any]:
-    return {"num_attention_heads": scenario.heads, "hidden_size": HIDDEN,
+    return {"num_attention_heads": scenario.heads * scenario.dcp, "hidden_size": HIDDEN,
             "num_hidden_layers": scenario.layers, "intermediate_size": MIDDLE,
             "vocab_size": VOCABULARY, "max_position_embeddings": POSITIONS, "rope_theta": THETA,
             "rms_norm_eps": EPSILON, "tie_word_embeddings": False, "hidden_act": "silu",
@@ -141,7 +142,7 @@ def _common(scenario: Scenario) -> dict[str, Any]:
 
 def _mla_config(scenario: Scenario) -> dict[str, Any]:
     return {**_common(scenario), "architectures": ["DeepseekV3ForCausalLM"],
-            "model_type": "deepseek_v3", "num_key_value_heads": scenario.heads,
+            "model_type": "deepseek_v3", "num_key_value_heads": scenario.heads * scenario.dcp,
             "kv_lora_rank": LATENT, "q_lora_rank": None, "qk_nope_head_dim": PLAIN,
             "qk_rope_head_dim": ROPE, "v_head_dim": PLAIN,
             # No experts: all layers are dense, that of the draft too.

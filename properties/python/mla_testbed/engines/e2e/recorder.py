@@ -16,6 +16,7 @@ from ... import mla_bundle, mla_capture, world
 from ..observed import Observed
 from .scenario import Scenario
 from .traced import Step
+from .written import Written
 
 
 class Recorder:
@@ -24,6 +25,7 @@ class Recorder:
     Attributes:
         steps: in their order. on: whether requests are served, not a warm-up.
         given: tokens and positions that the model got in this step, with padding.
+        written: keeps what each step writes to the cache, where an engine's watch does that.
         attending: number of the layer that attends now, -1 for none.
     """
 
@@ -34,11 +36,19 @@ class Recorder:
         self.given: tuple[torch.Tensor, torch.Tensor] | None = None
         self.attending = -1
         self._observed = observed
+        self.written: Written | None = None
 
     @property
     def replays(self) -> int:
         """Steps whose layers a graph ran."""
         return sum(step.replayed for step in self.steps)
+
+    def wrong_writes(self) -> list[str]:
+        """A sentence for the first step that wrote other slots of the cache than its own."""
+        if self.written is None:
+            return []
+        found = (self.written.wrong(step, self._scenario.block) for step in self.steps)
+        return list(filter(None, found))[:1]
 
     def save_launch(self, step: int, layer: int, folder: str) -> None:
         """Saves the decode launch of a step and layer, with its tensors, when it comes."""

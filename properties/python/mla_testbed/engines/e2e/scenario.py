@@ -18,7 +18,8 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 }
 _RANGES = {"draft": (0, 8), "graphs": (0, 1), "chunk": (0, 4096), "prefix": (0, 1),
            "requests": (1, 32), "tokens": (1, 256), "longest": (1, 1024), "layers": (1, 8),
-           "late": (0, 1), "running": (0, 32), "seed": (0, 2**32 - 1)}
+           "late": (0, 1), "running": (0, 32), "ranks": (1, 4), "dcp": (1, 4),
+           "seed": (0, 2**32 - 1)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +39,10 @@ class Scenario:
         running: most requests of a step; others wait, and get the blocks of those that ended. Every
             second one generates half of the tokens, and every third one shares no prefix. 0: no
             limit, and a cache with room to spare.
+        ranks: data-parallel ranks, each a process with every `ranks`-th request. Requests of later
+            ranks come later, so that a rank is without requests while others have some.
+        dcp: ranks that share each context (decode context parallelism) and the heads, each a
+            process: position p is with rank p % dcp.
         layers: of the model. late: late copies, and a host that is ahead of its device.
         seed: of weights and prompts.
     """
@@ -59,6 +64,8 @@ class Scenario:
     backend: str = "cpu"
     late: int = 0
     running: int = 0
+    ranks: int = 1
+    dcp: int = 1
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -80,6 +87,16 @@ class Scenario:
         if self.model == "dsa" and self.spec != "none":
             raise UsageError("scenario field 'model' is dsa; expected spec=none, found "
                              f"spec={self.spec}")
+        if self.ranks > 1 and (self.model != "mla" or self.running or self.requests < self.ranks):
+            raise UsageError(f"scenario field 'ranks' is {self.ranks}; expected model=mla, "
+                             f"running=0 and a request for each, found model={self.model};"
+                             f"running={self.running};requests={self.requests}")
+        if self.dcp > 1 and (self.model != "mla" or self.ranks > 1 or self.spec != "none"
+                             or self.heads * self.dcp > _CHOICES["heads"][-1]):  # type: ignore[operator]
+            raise UsageError(f"scenario field 'dcp' is {self.dcp}; expected model=mla, ranks=1, "
+                             f"spec=none and at most 128 heads of all ranks, found "
+                             f"model={self.model};ranks={self.ranks};spec={self.spec};"
+                             f"heads={self.heads}")
         if self.model == "llama" and (self.cache != "bf16" or self.block not in (16, 32)):
             raise UsageError(f"scenario field 'model' is llama; expected cache=bf16 and block=16 "
                              f"or 32, found cache={self.cache};block={self.block}")
@@ -124,6 +141,11 @@ class Scenario:
         """Tokens that a request generates."""
         return max(self.tokens // 2, 1) if self.running and number % 2 == 0 else self.tokens
 
+    @property
+    def processes(self) -> int:
+        """Ranks of either kind."""
+        return self.ranks * self.dcp
+
     def blocks(self, reserve: int) -> int:
         """Blocks of the cache: with `running` one fewer than as many requests can need.
 
@@ -162,6 +184,10 @@ NAMED: dict[str, Scenario] = {
                             longest=200, chunk=96, prefix=1, late=1),
     "dsa-graphs": Scenario(model="dsa", block=1, requests=3, tokens=6, longest=180, graphs=1,
                            layers=1),
+    "idle": Scenario(requests=3, tokens=8, longest=60, ranks=2),
+    "idle-graphs": Scenario(requests=5, tokens=8, longest=60, ranks=2, graphs=1, chunk=32,
+                            prefix=1, late=1),
+    "dcp": Scenario(arch="gfx950", requests=3, tokens=8, longest=60, dcp=2),
     "fa": Scenario(model="llama", heads=8, chunk=32, prefix=1),
 }
 

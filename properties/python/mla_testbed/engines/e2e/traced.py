@@ -38,6 +38,7 @@ class Step:
         logits: (rows of `logit_rows`, vocabulary).
         built: what the decode kernel of the first layer was about to read.
         replayed: the step's layers were a graph's.
+        written: layer -> slots of the cache that changed, if that was watched.
         cache_layers: of a model with an indexer: layers whose blocks lie between two of a layer's.
     """
 
@@ -51,6 +52,7 @@ class Step:
     built: Built | None = None
     replayed: bool = False
     cache_layers: int = 1
+    written: dict[int, list[int]] = dataclasses.field(default_factory=dict)
 
     @property
     def rows(self) -> int:

@@ -1,6 +1,6 @@
 r"""The process of one scenario: draws prompts, measures the floor, serves, compares.
 
-    python -m mla_testbed.engines.e2e.worker ENGINE SCENARIO RESULT.json [BUNDLE STEP LAYER]
+    python -m mla_testbed.engines.e2e.worker ENGINE SCENARIO RESULT.json [BUNDLE STEP LAYER [RANK]]
 
 With a bundle, the decode launch of that step and layer is saved there with its tensors.
 `MLA_TESTBED_E2E_PLANT` names a Python file with a function `plant(whole)`, called before the engine
@@ -26,12 +26,16 @@ from ..._options import COMPUTE_UNITS
 from ...errors import MlaError
 from .. import raised
 from ..findings import PASS
-from . import finder, model, prompts
+from . import finder, model, prompts, tree
+from .collectives import LEFT, LeftError, RanksDifferError
 from .drafts import Drafts
 from .judged import Result
 from .reference import Reference
 from .scenario import Scenario
 from .traced import Step
+
+#: Where the bundle's words have the rank.
+_RANK = 3
 
 
 class Clock:
@@ -69,14 +73,38 @@ def _judge(engine: str, scenario: Scenario, result: Result, bundle: list[str]) -
     # Each engine's package has one.
     module = importlib.import_module(f"..{engine}.whole", __package__)
     whole = module.Whole(scenario, COMPUTE_UNITS[scenario.arch])
-    if bundle:
-        whole.watch.save_launch(int(bundle[1]), int(bundle[2]), bundle[0])
+
+    def save(rank: int) -> None:
+        if bundle and str(rank) == [*bundle, "0"][_RANK]:
+            whole.watch.save_launch(int(bundle[1]), int(bundle[2]), bundle[0])
+
+    if scenario.processes == 1:
+        save(0)
     plant = os.environ.get("MLA_TESTBED_E2E_PLANT")
     if plant:
         file, _, name = plant.partition("::")
         runpy.run_path(file)[name or "plant"](whole)
     clock("imports")
+    if scenario.processes > 1:
+        def one(rank: tree.Rank, own: Result) -> None:
+            save(rank.number)
+            served_rank(scenario, made, asked, whole, own, rank)
+
+        tree.serve(scenario, result, one)
+        return
     serve(scenario, made, asked, whole, result, clock)
+
+
+def served_rank(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: Any,
+                result: Result, rank: tree.Rank) -> None:
+    """Serves and judges one rank, in its process."""
+    rank.collectives.install()
+    whole.join(rank)
+    if scenario.ranks > 1:
+        asked = tree.share(asked, rank.number, rank.of)
+    serve(scenario, made, asked, whole, result, Clock(result.seconds))
+    if scenario.ranks > 1:
+        result.idle = [sum(not step.served for step in whole.watch.steps)]
 
 
 def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: Any, result: Result,
@@ -100,10 +128,14 @@ def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: An
     except (ImportError, NotImplementedError, MemoryError) as e:
         traceback.print_exc()
         raise ImportError(f"{e}; nothing was judged") from e
+    except (RanksDifferError, LeftError):
+        raise
     except Exception as e:
         traceback.print_exc()
         if isinstance(e, AttributeError) and "_OpNamespace" in str(e):
             raise ImportError(f"an operation that the engine compiles is not served: {e}") from e
+        if "gloo/transport" in str(e):
+            raise LeftError(f"{LEFT} a collective: {raised.first_line(e)}") from e
         last = traceback.extract_tb(e.__traceback__)[-1]
         if pathlib.Path(last.filename).parent.parent == pathlib.Path(__file__).parents[1]:
             raise ImportError(f"{whole.name} {whole.version} has something else than is watched: "
@@ -147,7 +179,8 @@ def _compare(scenario: Scenario, made: model.Model, asked: prompts.Asked, out: l
         result.found(f"a token was chosen whose logit is {result.regret:.2f} below the best; "
                      f"rounding explains {result.allowed:.2f}")
     sequences = [[*p, *g] for p, g in zip(asked.prompts * rounds, out, strict=True)]
-    found = finder.Finder(reference, asked.floor, sequences)
+    rank = getattr(whole, "context_rank", 0)
+    found = finder.Finder(reference, asked.floor, sequences, (rank, scenario.dcp))
     fault = found.first(steps)
     result.worst = {name: round(share, 3) for name, share in found.worst.items()}
     if fault is not None:
@@ -159,7 +192,9 @@ def _compare(scenario: Scenario, made: model.Model, asked: prompts.Asked, out: l
         lengths = [len(prompt) for prompt in asked.prompts * rounds]
         _drafts(Drafts(made, asked.floor, whole.first_draft, lengths, sequences), steps, result)
     result.lists = sum(step.built is not None for step in steps)
-    for finding in finder.judged_lists(scenario, units, steps):
+    for sentence in whole.watch.wrong_writes():
+        result.found(f"P18 {sentence}")
+    for finding in finder.judged_lists(scenario, units, steps, rank):
         result.found(f"{finding.property} step {finding.step}: {finding.what}")
 
 
@@ -176,9 +211,11 @@ def _drafts(drafts: Drafts, steps: list[Step], result: Result) -> None:
 
 def _seen(worst: dict[str, float], steps: list[Step], result: Result, whole: Any) -> None:
     """What was not watched did not pass."""
-    first = finder.SELECTION if Scenario.parse(result.scenario).model == "dsa" else "query"
+    scenario = Scenario.parse(result.scenario)
+    first = finder.SELECTION if scenario.model == "dsa" else "query"
     missing = [name for name in (first, "key", "attention", "logits") if name not in worst]
-    blind = [str(step.number) for step in steps if step.tokens is None]
+    blind = [str(step.number) for step in steps
+             if step.tokens is None and (step.served or scenario.ranks == 1)]
     if missing or blind or not steps:
         result.unknown(f"{whole.name} {result.version} runs elsewhere than where it is watched: "
                        f"{', '.join(missing) or 'no tensor'} never seen, no layer seen in "

@@ -10,11 +10,13 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..decode.built import PADDING, Built
+from ..e2e.collectives import Collectives
 from ..e2e.indexed import hadamard
 from ..e2e.model import PLAIN, ROPE
 from ..e2e.recorder import Recorder, copied, put, unplanned
 from ..e2e.scenario import Scenario
 from ..e2e.traced import Served, Step
+from ..e2e.written import Written
 from ..moved import replace
 from ..observed import Observed
 from . import metadata
@@ -36,6 +38,9 @@ class Watch(Recorder):
 
     def __init__(self, version: str, scenario: Scenario, observed: Observed) -> None:
         super().__init__(scenario, observed)
+        if scenario.spec == "none":
+            self.written = Written(unused=[0])  # SGLang's place for rows of padding
+        self._collectives: Collectives | None = None
         self._modules: set[Any] = set()  # those of the target, not of a draft model
         at = functools.partial(replace, f"SGLang {version}", SUPPORTED)
         at("sglang.srt.managers.scheduler:Scheduler.run_batch", self._batch)
@@ -71,9 +76,26 @@ class Watch(Recorder):
             if self.on:
                 self.given = None
                 self.steps.append(Step(len(self.steps), self._served(batch)))
+                if self._collectives is not None:
+                    self._collectives.step = len(self.steps) - 1
+                self._writes(self.steps[-1], scheduler)
             return before(scheduler, batch, *rest, **named)
 
         return run_batch
+
+    def _writes(self, step: Step | None, scheduler: Any) -> None:
+        """A step begins; None: the last one ended. Drafts write where a later step does not."""
+        if self.written is not None:
+            pool = scheduler.token_to_kv_pool_allocator.get_kvcache()
+            self.written.begins(step, [cache.flatten(1) for cache in pool.kv_buffer])
+
+    def joined(self, collectives: Collectives) -> None:
+        """This is one rank of several."""
+        self._collectives = collectives
+
+    def ended(self, scheduler: Any) -> None:
+        """The scheduler's loop ended."""
+        self._writes(None, scheduler)
 
     def _served(self, batch: Any) -> list[Served]:
         drafts = self._scenario.draft + 1
@@ -256,7 +278,8 @@ class Watch(Recorder):
         def forward(backend: Any, q: Any, k: Any, v: Any, layer: Any, batch: Any,
                     *rest: Any, **named: Any) -> Any:
             mode = batch.forward_mode
-            if self._number(layer) == 0 and (mode.is_decode() or mode.is_target_verify()):
+            if self._number(layer) == 0 and (
+                    mode.is_decode_or_idle() or mode.is_target_verify()):
                 made = backend.forward_metadata
                 self.launch([], lambda: self._lists(made, int(batch.batch_size)))
             return before(backend, q, k, v, layer, batch, *rest, **named)

@@ -16,11 +16,12 @@ from ...errors import UsageError
 from .. import plain, surroundings
 from ..e2e import drafts, model
 from ..e2e.scenario import Scenario
+from ..e2e.tree import Rank
 from ..engine import Machine
 from ..fa import served
 from ..moved import replace
 from ..observed import Observed
-from . import indexer, machine, stand_ins
+from . import gloo, indexer, machine, stand_ins
 from .watched import Watch
 
 _BACKENDS = {"mla": {"attention_backend": "aiter"},
@@ -70,9 +71,18 @@ class Whole:
                 lambda before: lambda device: "gloo")  # one rank, and no GPU for another
         self.watch = Watch(self.version, scenario, Observed(scenario.arch, units))
         self._scheduler: Any = None
+        self._rank: Rank | None = None
+        self._turn = 0
         self._seen: list[Any] = []
         self._earlier: list[Any] = []
         self._waiting: list[Any] = []
+
+    def join(self, rank: Rank) -> None:
+        """This process is one of several ranks, with DP attention."""
+        os.environ["SGLANG_ONE_VISIBLE_DEVICE_PER_PROCESS"] = "1"
+        self._rank = rank
+        gloo.install(self.version)
+        self.watch.joined(rank.collectives)
 
     def start(self, scenario: Scenario, folder: pathlib.Path) -> None:
         """SGLang's Scheduler, with the model of a folder."""
@@ -91,10 +101,13 @@ class Whole:
             disable_radix_cache=not s.prefix, chunked_prefill_size=s.chunk or -1,
             disable_overlap_schedule=not s.late, log_level="error",
             kv_cache_dtype=_cache(s), disable_cuda_graph=not s.graphs,
-            disable_prefill_cuda_graph=True, cuda_graph_bs_decode=_sizes(s),
+            disable_prefill_cuda_graph=True, cuda_graph_bs_decode=_sizes(s), **_ranks(s),
             **_speculation(s, folder))
         publish(arguments, role="scheduler")
-        self._scheduler = Scheduler(arguments, PortArgs.init_new(arguments), 0, 0, 0, 0, 0, 0, None)
+        ports, number, data = PortArgs.init_new(arguments), 0, None
+        if self._rank is not None:
+            ports.nccl_port, number, data = self._rank.port, self._rank.number, self._rank.number
+        self._scheduler = Scheduler(arguments, ports, 0, number, 0, 0, 0, 0, data)
         self._fed()
 
     def _fed(self) -> None:
@@ -108,8 +121,15 @@ class Whole:
             return queue(request, *rest, **named)
 
         def receive(_: Any) -> list[Any]:
+            self._turn += 1
+            if self._rank is not None and self._turn <= self._rank.arrives(self._scenario):
+                self._rank.collectives.all_done(False)
+                return []
             given, self._waiting = self._waiting, []
-            if not given and all(request.finished() for request in self._seen):
+            done = not given and all(request.finished() for request in self._seen)
+            if self._rank is not None:  # a rank without requests serves as long as the others
+                done = self._rank.collectives.all_done(done)
+            if done:
                 scheduler.gracefully_exit = True
             return given
 
@@ -133,11 +153,12 @@ class Whole:
                 return_logprob=False, logprob_start_len=-1, top_logprobs_num=0,
                 token_ids_logprob=None, stream=False))
         scheduler = self._scheduler
-        scheduler.gracefully_exit = False
+        scheduler.gracefully_exit, self._turn = False, 0
         self.watch.on = True
         try:
             scheduler.run_event_loop()
         finally:
+            self.watch.ended(scheduler)
             self.watch.on = False
         made = sorted(self._seen, key=lambda request: int(request.rid.partition("-")[0]))
         return ([list(request.output_ids) for request in made],
@@ -170,6 +191,12 @@ def _expect(scenario: Scenario) -> None:
     if s.model == "dsa" and s.block not in indexer.BLOCKS:
         raise UsageError(f"scenario field 'block' is {s.block}; SGLang's indexer has blocks of "
                          f"{' or '.join(map(str, indexer.BLOCKS))} on this GPU")
+    if s.dcp > 1:
+        raise UsageError("SGLang's AITER backend has no decode context parallelism "
+                         f"(sglang#38709); found dcp={s.dcp}")
+    if s.spec != "none" and s.ranks > 1:
+        raise UsageError("SGLang itself refuses a draft model of its own (STANDALONE) with DP "
+                         f"attention; found spec={s.spec};ranks={s.ranks}")
 
 
 def _cache(scenario: Scenario) -> str:
@@ -196,6 +223,14 @@ def _speculation(scenario: Scenario, folder: pathlib.Path) -> dict[str, Any]:
     return {"speculative_algorithm": "STANDALONE", "speculative_draft_model_path": str(draft),
             "speculative_num_steps": scenario.draft,
             "speculative_eagle_topk": 1, "speculative_num_draft_tokens": scenario.draft + 1}
+
+
+def _ranks(scenario: Scenario) -> dict[str, Any]:
+    """DP attention: the MLP is split between the ranks, attention has all heads on each."""
+    if scenario.ranks == 1:
+        return {}
+    return {"tp_size": scenario.ranks, "dp_size": scenario.ranks, "enable_dp_attention": True,
+            "disable_custom_all_reduce": True}
 
 
 def _sizes(scenario: Scenario) -> list[int]:

@@ -11,9 +11,11 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..decode.built import PADDING, Built
+from ..e2e.collectives import Collectives
 from ..e2e.recorder import Recorder, copied, put, unplanned
 from ..e2e.scenario import Scenario
 from ..e2e.traced import Served, Step
+from ..e2e.written import Written
 from ..moved import replace
 from ..observed import Observed
 
@@ -33,10 +35,15 @@ class Watch(Recorder):
     def __init__(self, version: str, scenario: Scenario, observed: Observed) -> None:
         super().__init__(scenario, observed)
         self._batch = None
+        self._collectives: Collectives | None = None
+        if scenario.model == "mla" and scenario.spec == "none":
+            self.written = Written()
+        self._caches: list[torch.Tensor] = []
         model = scenario.model
         self._blocks: dict[str, list[int]] = {}
         at = functools.partial(replace, f"vLLM {version}", SUPPORTED)
         at(_RUNNER + "prepare_inputs", self._prepared)
+        at(_RUNNER + "_dummy_run", self._dummy)
         at(_LOGITS[model], self._with_logits)
         name, around = {"mla": (_MLA, self._mla), "llama": (_FA, self._fa),
                         "dsa": (_DSA, self._dsa)}[model]
@@ -51,13 +58,41 @@ class Watch(Recorder):
                 self._batch = batch
                 self.given = batch.input_ids, batch.positions
                 starts = batch.query_start_loc_np
-                self.steps.append(Step(len(self.steps), [
+                self._begins(runner, [
                     Served(int(name.partition("-")[0]), int(starts[i + 1] - starts[i]),
                            int(starts[i]), tuple(self._blocks.get(name, ())))
-                    for i, name in enumerate(batch.req_ids)]))
+                    for i, name in enumerate(batch.req_ids)])
             return batch
 
         return prepare_inputs
+
+    def _dummy(self, before: Callable[..., Any]) -> Callable[..., Any]:
+        """A step of a rank without requests, while other ranks have some."""
+        @functools.wraps(before)
+        def _dummy_run(runner: Any, *rest: Any, **named: Any) -> Any:
+            if self.on:
+                self._batch = self.given = None
+                self._begins(runner, [])
+            return before(runner, *rest, **named)
+
+        return _dummy_run
+
+    def _begins(self, runner: Any, served: list[Served]) -> None:
+        self.steps.append(Step(len(self.steps), served))
+        if self._collectives is not None:
+            self._collectives.step = len(self.steps) - 1
+        if self.written is not None:
+            self._caches = [cache.flatten(0, -2) for cache in runner.kv_caches]
+            self.written.begins(self.steps[-1], self._caches)
+
+    def joined(self, collectives: Collectives) -> None:
+        """This is one rank of several."""
+        self._collectives = collectives
+
+    def ended(self) -> None:
+        """All requests are served."""
+        if self.written is not None and self._caches:
+            self.written.begins(None, self._caches)
 
     def _table(self, scheduled: Any) -> None:
         """The scheduler's block tables; those of a request that comes again are replaced."""

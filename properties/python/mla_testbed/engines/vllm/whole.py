@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 from typing import Any
@@ -12,6 +13,7 @@ from ... import world
 from .. import plain, surroundings
 from ..e2e import drafts
 from ..e2e.scenario import Scenario
+from ..e2e.tree import Rank
 from ..engine import Machine
 from ..fa import served
 from ..moved import replace
@@ -22,6 +24,10 @@ from .watched import SUPPORTED, Watch
 BACKENDS = {"mla": "ROCM_AITER_MLA", "llama": "ROCM_AITER_FA",
             "dsa": "ROCM_AITER_MLA_SPARSE"}
 
+_COMMUNICATOR = "vllm.platforms.rocm:RocmPlatform.get_device_communicator_cls"
+_GLOO = ("vllm.distributed.device_communicators.base_device_communicator.DeviceCommunicatorBase")
+_SUMS = ("vllm.config.parallel:cpu_all_reduce_", "vllm.distributed.parallel_state:cpu_all_reduce_")
+
 
 class Whole:
     """One engine.
@@ -29,6 +35,7 @@ class Whole:
     Attributes:
         name, supported: "vllm", and versions that whole runs know.
         first_draft: what a draft gets in place of a request's first token.
+        context_rank: of ranks that share contexts and heads.
         version, aiter: of vLLM and of AITER. watch: what it did.
 
     Raises:
@@ -62,7 +69,32 @@ class Whole:
                 "vllm.model_executor.models.registry:_run_in_subprocess",
                 lambda before: lambda function: function())
         self.watch = Watch(self.version, scenario, Observed(scenario.arch, units))
+        self.context_rank = 0
         self._engine: Any = None
+        self._rank: Rank | None = None
+
+    def join(self, rank: Rank) -> None:
+        """This process is one of several ranks: vLLM reads that from variables."""
+        if self._scenario.dcp > 1:
+            self.context_rank = rank.number
+            if self.watch.written is not None:
+                self.watch.written.share = rank.number, rank.of
+            os.environ.update({
+                "RANK": str(rank.number), "LOCAL_RANK": "0", "WORLD_SIZE": str(rank.of),
+                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(rank.port)})
+            # A GPU's library of collectives is not here, and vLLM calls it all the same.
+            replace(f"vLLM {self.version}", SUPPORTED, _COMMUNICATOR,
+                    lambda before: staticmethod(lambda: _GLOO))
+        else:
+            os.environ.update({
+                "VLLM_DP_SIZE": str(rank.of), "VLLM_DP_RANK": str(rank.number),
+                "VLLM_DP_RANK_LOCAL": "0", "VLLM_DP_MASTER_IP": "127.0.0.1",
+                "VLLM_DP_MASTER_PORT": str(rank.port)})
+        self._rank = rank
+        self.watch.joined(rank.collectives)
+        for place in _SUMS:  # of small tensors, by sends of its own
+            replace(f"vLLM {self.version}", SUPPORTED, place, functools.partial(
+                rank.collectives.around, "cpu_all_reduce_"))
 
     def start(self, scenario: Scenario, folder: pathlib.Path) -> None:
         """Loads the model of a folder; what follows is served by it."""
@@ -78,6 +110,13 @@ class Whole:
         if s.graphs:
             more["compilation_config"] = {"mode": 0, "cudagraph_mode": "FULL_DECODE_ONLY",
                                           "cudagraph_capture_sizes": _sizes(s)}
+        if s.dcp > 1:
+            more.update(distributed_executor_backend="external_launcher", async_scheduling=False,
+                        tensor_parallel_size=s.dcp, decode_context_parallel_size=s.dcp)
+        elif self._rank is not None:
+            # The worker in this process; and without a queue of steps, with which ranks of vLLM do
+            # not keep pace (VLLM-18 in docs/findings/vllm.md).
+            more.update(distributed_executor_backend="uni", async_scheduling=False)
         longest = s.longest + s.tokens + s.draft + 1
         self._engine = LLM(
             model=str(folder), skip_tokenizer_init=True, dtype="bfloat16",
@@ -99,12 +138,23 @@ class Whole:
                for number in range(len(prompts))]
         self.watch.on = True
         try:
+            self._wait_for_requests()
             out = self._engine.generate([{"prompt_token_ids": prompt} for prompt in prompts], ask,
                                         use_tqdm=False)
         finally:
+            self.watch.ended()
             self.watch.on = False
         return ([list(one.outputs[0].token_ids) for one in out],
                 sum(one.num_cached_tokens or 0 for one in out))
+
+    def _wait_for_requests(self) -> None:
+        """A rank that has none yet takes part in the steps of those that have some."""
+        engine = self._engine.llm_engine
+        if self._rank is None or self._scenario.ranks == 1:
+            return
+        for _ in range(self._rank.arrives(self._scenario)):
+            if engine.has_unfinished_requests():
+                engine.step()
 
     def metrics(self) -> dict[str, float]:
         """Counters of vLLM: drafted and accepted tokens."""
