@@ -80,8 +80,7 @@ MaybeError TreeProcess::open() {
   if (hello)
     return fault(say("the AITER of '", choice_.directory,
                      "' cannot be imported: ", hello->head["error"].get<std::string>()));
-  return fault(say("'", choice_.python,
-                   " -m mla_testbed.aiter.tree' ended before it answered: it ",
+  return fault(say("'", choice_.python, " -m mla_testbed.aiter.tree' ended before it answered: it ",
                    "needs the package mla_testbed with torch, triton and what AITER imports; ",
                    "MLA_TESTBED_PYTHON names another Python"));
 }
