@@ -23,6 +23,10 @@ inline float float_of(u32 bits) {
 inline bool is_nan(float value) {
   return (bits_of(value) & 0x7fffffff) > 0x7f800000;
 }
+// 0 of the same sign in place of a denormal.
+inline float flushed(float a) {
+  return (bits_of(a) & 0x7f800000) == 0 ? float_of(bits_of(a) & 0x80000000) : a;
+}
 
 inline float to_float(Half half) {
   const u32 sign = (half.bits & 0x8000U) << 16, magnitude = half.bits & 0x7fffU;

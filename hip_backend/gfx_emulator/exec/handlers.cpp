@@ -32,7 +32,10 @@ Table make_table(Arch arch, [[maybe_unused]] HostPath path) {
   add(table, arch, scalar_memory_entries());
 #if defined(__x86_64__)
   // The first of a name stays.
-  if (path == HostPath::avx512_bf16) add(table, arch, avx512_bf16::matrix_pairs_entries());
+  if (path == HostPath::avx512_bf16) {
+    add(table, arch, avx512_bf16::exp2_entries());
+    add(table, arch, avx512_bf16::matrix_pairs_entries());
+  }
   if (path != HostPath::portable) {
 #define MLA_GFX_FAMILY(name, folder) add(table, arch, avx2::name##_entries());
 #include "hip_backend/gfx_emulator/exec/families.hpp"

@@ -48,6 +48,7 @@ namespace avx2 {
 }
 #undef MLA_GFX_FAMILY
 namespace avx512_bf16 {
+Entries exp2_entries();
 Entries matrix_pairs_entries();
 // Whether this machine's vdpbf16ps is two fused multiply-adds, the upper halves first, each rounded
 // to nearest even. Only where the machine has the instruction.

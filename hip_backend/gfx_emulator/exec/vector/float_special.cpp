@@ -2,43 +2,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "hip_backend/gfx_emulator/exec/exp2-inl.hpp"
 #include "hip_backend/gfx_emulator/exec/float-inl.hpp"
 
 namespace mla::gfx {
 namespace {
-
-inline float flushed(float a) {
-  return (bits_of(a) & 0x7f800000) == 0 ? float_of(bits_of(a) & 0x80000000) : a;
-}
-
-// 2^f for |f| <= 1/2 in f64: the series of exp(f ln 2) to the tenth power, error below 1e-14.
-inline double power_of_two(double f) {
-  const double x = f * 0.693147180559945309417;
-  double sum = 1.0 / 3628800;
-  sum = sum * x + 1.0 / 362880;
-  sum = sum * x + 1.0 / 40320;
-  sum = sum * x + 1.0 / 5040;
-  sum = sum * x + 1.0 / 720;
-  sum = sum * x + 1.0 / 120;
-  sum = sum * x + 1.0 / 24;
-  sum = sum * x + 1.0 / 6;
-  sum = sum * x + 0.5;
-  sum = sum * x + 1;
-  return sum * x + 1;
-}
-
-inline float exp2_of(float source) {
-  const float a = flushed(source);
-  const float limited = a < -160 ? -160.0F : a > 160 ? 160.0F : a;
-  constexpr float shifter = 0x1.8p23F;  // adding it rounds to an integer
-  const float whole = (limited + shifter) - shifter;
-  const i64 scale = (static_cast<i64>(bits_of(whole + shifter)) - bits_of(shifter) + 1023) << 52;
-  const double value = power_of_two(static_cast<double>(limited) - static_cast<double>(whole)) *
-                       std::bit_cast<double>(scale);
-  const float out = value < 0x1p-126 ? 0.0F : static_cast<float>(value);
-  return is_nan(a) ? a + a : out;
-}
 
 // log2 of a normal f32: m in [sqrt(1/2), sqrt(2)), then the series of atanh((m - 1) / (m + 1)).
 inline float log2_of(float source) {
@@ -79,19 +46,6 @@ constexpr Handler precise(F) {
     run_lanes<F, false>(w, i);
   };
 }
-
-constexpr Handler long_exp2 = precise([](float a) { return exp2_of(a); });
-#if defined(MLA_GFX_EXP2)
-void exp2_of_lanes(Wave& w, const Inst& i) {
-  keep_denormals(w);
-  const Source<float> a(w, i, 0);
-  alignas(64) u32 out[lanes];
-  if (!short_exp2_of_lanes(a.low, out)) return long_exp2(w, i);
-  store_lanes<float, false>(w, i, [&](unsigned l) { return float_of(out[l]); });
-}
-#else
-constexpr Handler exp2_of_lanes = long_exp2;
-#endif
 
 // The quotient of exact scaling, as the manual describes v_div_fixup.
 template <class T>
@@ -207,8 +161,6 @@ void run_div_fmas(Wave& w, const Inst& i) {
 }
 
 const Entry entries[] = {
-    {"v_exp_f32", exp2_of_lanes},
-    {"v_exp_legacy_f32", exp2_of_lanes},
     {"v_log_f32", precise([](float a) { return log2_of(a); })},
     {"v_log_legacy_f32", precise([](float a) { return log2_of(a); })},
     {"v_rcp_f32", precise([](float a) { return flushed(1.0F / flushed(a)); })},

@@ -19,11 +19,10 @@ constexpr unsigned threads = OnPath::threads, first = OnPath::first, result = vg
 
 // Both paths, `rounds` times over what `draw` gives.
 template <class Draw>
-void same_bits(const Words& operation, unsigned sources, std::uint32_t mode, int rounds,
-               Draw draw) {
+void same_bits(const Words& operation, unsigned sources, std::uint32_t mode, int rounds, Draw draw,
+               HostPath path = HostPath::avx2) {
   const OnPath::Options options = {.sources = sources, .result = result, .mode = mode};
-  const OnPath portable(HostPath::portable, operation, options),
-      other(HostPath::avx2, operation, options);
+  const OnPath portable(HostPath::portable, operation, options), other(path, operation, options);
   for (int round = 0; round < rounds; ++round) {
     Rows data(std::size_t{sources} * threads);
     std::generate(data.begin(), data.end(), draw);
@@ -34,14 +33,17 @@ void same_bits(const Words& operation, unsigned sources, std::uint32_t mode, int
     std::string text;
     for (unsigned k = 0; k < sources; ++k)
       text += std::to_string(data[k * threads + static_cast<std::size_t>(at)]) + " ";
-    FAIL("mode " << mode << ", of " << text << ": " << *e << ", AVX2 " << *f);
+    FAIL("mode " << mode << ", of " << text << ": " << *e << ", " << mla::gfx::name(path) << " "
+                 << *f);
   }
 }
 
 }  // namespace
 
-TEST_CASE("2^x has the same bits on the AVX2 path as on the portable one") {
-  if (!mla::gfx::has_host_path(HostPath::avx2)) return mla::test::skip("no AVX2 here");
+TEST_CASE("2^x has the same bits on the AVX2 and AVX-512 paths as on the portable one") {
+  const auto path = GENERATE(HostPath::avx2, HostPath::avx512_bf16);
+  if (!mla::gfx::has_host_path(path))
+    return mla::test::skip(std::string("no ") + mla::gfx::name(path) + " here");
   std::mt19937 random(1);
   const auto number = [&] {
     const std::uint32_t bits = random();
@@ -51,14 +53,15 @@ TEST_CASE("2^x has the same bits on the AVX2 path as on the portable one") {
   const auto ordinary = [&] {
     return std::bit_cast<std::uint32_t>(static_cast<float>(random()) * 0x1p-32F * 240 - 120);
   };
-  // Of these the short polynomial rounds to a neighbour.
-  constexpr std::uint32_t near_the_middle[] = {0x3f8706f9, 0x3f882dea, 0x3f884b35, 0x3f89a514,
-                                               0x3f8b588d, 0x3f8b9c1b, 0x3fa1753e, 0x3fa5a5d7};
+  // Of these the shorter arithmetic rounds to a neighbour.
+  constexpr std::uint32_t near_the_middle[] = {0x3f48261f, 0x3f53299f, 0x3f5dd374, 0x3f68277c,
+                                               0x3f7f93e7, 0x3f896290, 0xbf188bd3, 0xbf2360f2,
+                                               0xbf423eaa, 0xbf56a973, 0xbdc0089e, 0xbf76845b};
   const auto hard = [&] { return near_the_middle[random() % std::size(near_the_middle)]; };
   for (const std::uint32_t mode : {0xf0U, 0xc0U, 0xffU}) {
-    same_bits(encode::vop1(0x20, result, first), 1, mode, 1, hard);
-    same_bits(encode::vop1(0x20, result, first), 1, mode, 200, number);
-    same_bits(encode::vop1(0x20, result, first), 1, mode, 200, ordinary);
+    same_bits(encode::vop1(0x20, result, first), 1, mode, 1, hard, path);
+    same_bits(encode::vop1(0x20, result, first), 1, mode, 200, number, path);
+    same_bits(encode::vop1(0x20, result, first), 1, mode, 200, ordinary, path);
   }
 }
 
