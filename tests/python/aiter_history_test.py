@@ -203,3 +203,21 @@ def test_a_case_is_judged_anew_for_what_it_used_and_a_test_for_all_that_is_taken
     verdicts += ["pass", "fail", "known-fail"]
     assert [judge(commit, TEST).verdict for commit in last] == ["pass", "fail", "known-fail"]
     assert not verdicts
+
+
+def test_the_judges_sum_is_another_where_its_code_or_its_facts_are_others(tmp_path, monkeypatch):
+    files = {name: tmp_path / name for name in ("run.py", "facts.json", "command", "library")}
+    for file in files.values():
+        file.write_text("before")
+    files["command"].chmod(0o755)
+    monkeypatch.setattr(aiter_kept, "__file__", str(files["run.py"]))
+    monkeypatch.setattr(aiter_kept._library, "library_path", lambda: files["library"])
+    monkeypatch.setattr(aiter_kept.cache, "stand_in", lambda: "one")
+    monkeypatch.setenv("MLA_TESTBED_COMMAND", str(files["command"]))
+    sum_of = aiter_kept.judge.__wrapped__
+    sums = [sum_of()]
+    assert sum_of() == sums[0]
+    for file in files.values():
+        file.write_text("after")
+        sums.append(sum_of())
+    assert len(set(sums)) == 5
