@@ -28,7 +28,10 @@ Result<SupportOracle> tree_support(const std::string& directory, const std::stri
                                 .causal = shape.causal,
                                 .lse = shape.lse,
                                 .planned = shape.planned});
-    if (!launched) return {false, "refused", "", launched.error().message};
+    // What does not compile, a kernel that faults and an aborted process are no refusals.
+    if (!launched)
+      return {false, launched.error().code == ErrorCode::fault ? "fails" : "refused", "",
+              launched.error().message};
     if (launched->empty()) return {false, "refused", "", "AITER launched no kernel"};
     std::string reason = "AITER launched it";
     for (std::size_t i = 1; i < launched->size(); ++i)

@@ -81,6 +81,10 @@ expect_out '"route": "split"'
 try support "${one[@]}" --aiter "$scratch/refuses"
 expect_exit 0
 expect_out 'does not run: AITER: AssertionError: nhead=17'
+try support --arch gfx950 --rows 1 --aiter "$scratch/refuses"
+expect_out ' refused .*AITER: AssertionError: nhead=17'
+try support --arch gfx950 --rows 1 --aiter "$scratch/faults"
+expect_out ' fails .*module_mla_asm: out-of-bounds'
 try support --aiter "$scratch/right"
 expect_exit 2
 expect_err 'launches each shape, which takes a while: name --heads or --rows'
