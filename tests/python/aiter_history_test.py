@@ -133,6 +133,14 @@ def test_the_commit_that_changed_a_verdict_is_found_though_it_is_none_of_the_mla
     assert [one.title for one in found] == [f"number {first}"]
 
 
+@pytest.mark.parametrize("first", [2, 5, 6])
+def test_halving_twice_says_the_verdict_of_each_commit_once(clone, first):
+    judge, _ = judge_of({f"number {n}": "pass" if n < first else "fail" for n in range(7)})
+    lines = []
+    aiter_history.first_changed(clone, "v0..v6", TEST, judge, lines.append)
+    assert len(lines) == len(set(lines)) > 2
+
+
 @pytest.mark.parametrize("first", range(1, 12))
 def test_a_commit_without_a_verdict_is_not_named_unless_it_may_be_the_one(first):
     found = [aiter_history.Commit(str(n), "", f"number {n}") for n in range(12)]

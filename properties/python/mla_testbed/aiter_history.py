@@ -165,9 +165,16 @@ def first_changed(clone: pathlib.Path, span: str, test: Asked,
         -> list[Commit]:
     """The commits of which the first changed the verdict: one, unless others before it have none;
     no commit if both ends have one verdict. It halves the commits of the MLA, then those between
-    two of them that changed anything that is taken out."""
-    between = bisect(commits(clone, span), test, judge, say)
+    two of them that changed anything that is taken out. Each verdict is said once."""
+    told: set[str] = set()
+
+    def say_once(line: str) -> None:  # the second halving begins with verdicts of the first
+        if line not in told:
+            told.add(line)
+            say(line)
+
+    between = bisect(commits(clone, span), test, judge, say_once)
     if between:
         between = bisect(commits(clone, f"{between[0].id}..{between[-1].id}", PATHS), test, judge,
-                         say)
+                         say_once)
     return between[1:]
