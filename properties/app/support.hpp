@@ -30,6 +30,9 @@ struct SupportShape {
   std::int64_t rows = 1;  // of each request
 };
 
+// The route of a shape that is neither taken nor refused: what was asked broke.
+inline constexpr const char* kFails = "fails";
+
 struct SupportAnswer {
   bool ok = false;
   std::string route;

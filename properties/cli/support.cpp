@@ -44,7 +44,9 @@ split (no plan). With --arch, --heads, --dtype and --rows the answer is a senten
 launches without a plan.
 With --aiter, the tree's own planner and dispatch are asked: each shape is planned and launched over a
 few keys. A row has the kernel of stage 1, then what followed it, or what AITER raised. Heads are what
-AITER gets, after padding. Numbers are not judged: `run --aiter` does that.
+AITER gets, after padding. Numbers are not judged: `run --aiter` does that. A shape that neither runs nor
+is refused `fails`, as what does not compile, a kernel's fault or an aborted process; the command then ends
+with 3.
 --kind prefill: the path of a prefill step, and why it is not the fp8 path. --kind fa: the decode
 kernel of the AITER FA backend.
 
@@ -124,6 +126,15 @@ app::SupportOracle with_progress(app::SupportOracle oracle) {
   };
 }
 
+// Sets `failed` where a shape is neither taken nor refused.
+app::SupportOracle noting_failures(app::SupportOracle oracle, bool& failed) {
+  return [oracle = std::move(oracle), &failed](const app::SupportShape& shape) {
+    app::SupportAnswer answer = oracle(shape);
+    failed = failed || answer.route == app::kFails;
+    return answer;
+  };
+}
+
 ExitCode support(const SupportOptions& o) {
   if (!o.arch.empty() && !arch_from_name(o.arch))
     return complain("support", unknown("--arch", o.arch, "gfx942 or gfx950"));
@@ -151,6 +162,7 @@ ExitCode support(const SupportOptions& o) {
     request.rows = *n;
   }
   if (const MaybeError bad = read_widths(o, request.widths)) return complain("support", *bad);
+  bool failed = false;
   if (!o.aiter.empty()) {
     if (request.widths != kBuiltIn)
       return refuse("support", "--aiter " + o.aiter + " takes no --latent or --rope: 512 and 64");
@@ -160,15 +172,14 @@ ExitCode support(const SupportOptions& o) {
                                    "--rows");
     auto tree = app::tree_support(o.aiter, o.arch);
     if (!tree) return complain("support", tree.error());
-    request.oracle = with_progress(std::move(*tree));
+    request.oracle = noting_failures(with_progress(std::move(*tree)), failed);
   }
   if (!app::has_support_rows(request))
     return complain("support", unknown("--dtype", o.dtype, "bf16/bf16, bf16/fp8 or fp8/fp8"));
-  return finish("support",
-                o.json                       ? app::decode_support_json(request)
-                : app::is_one_shape(request) ? app::decode_support_sentence(request)
-                                             : app::decode_support_table(request),
-                ExitCode::held);
+  const std::string text = o.json                       ? app::decode_support_json(request)
+                           : app::is_one_shape(request) ? app::decode_support_sentence(request)
+                                                        : app::decode_support_table(request);
+  return finish("support", text, failed ? ExitCode::environment : ExitCode::held);
 }
 
 }  // namespace

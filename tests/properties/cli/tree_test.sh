@@ -82,9 +82,17 @@ try support "${one[@]}" --aiter "$scratch/refuses"
 expect_exit 0
 expect_out 'does not run: AITER: AssertionError: nhead=17'
 try support --arch gfx950 --rows 1 --aiter "$scratch/refuses"
+expect_exit 0
 expect_out ' refused .*AITER: AssertionError: nhead=17'
+# What breaks is no answer, in any of the three forms.
 try support --arch gfx950 --rows 1 --aiter "$scratch/faults"
+expect_exit 3
 expect_out ' fails .*module_mla_asm: out-of-bounds'
+try support --rows 1 --aiter "$scratch/faults" --json
+expect_exit 3
+try support "${one[@]}" --aiter "$scratch/faults"
+expect_exit 3
+expect_out 'does not run: module_mla_asm: out-of-bounds'
 try support --aiter "$scratch/right"
 expect_exit 2
 expect_err 'launches each shape, which takes a while: name --heads or --rows'
