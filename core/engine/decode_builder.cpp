@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/engine/launch.hpp"
+#include "core/engine/planner_dispatch.hpp"
 #include "core/paging/expand.hpp"
 #include "core/say.hpp"
 
@@ -257,7 +258,7 @@ Result<plan::Plan> plan_step(const plan::StepPlanner* planner, const plan::PlanI
 }
 
 Result<ResolvedShape> DecodeMetadataBuilder::shape(const Case& c, const Batch& batch) const {
-  auto shape = resolve_shape(c, batch);
+  auto shape = resolve_shape(c, batch, dispatch_of(options_.planner));
   if (shape) hooks_.on_shape(c, batch, *shape);
   return shape;
 }

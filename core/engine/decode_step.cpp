@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/engine/launch.hpp"
+#include "core/engine/planner_dispatch.hpp"
 #include "core/paging/pages.hpp"
 #include "core/say.hpp"
 #include "core/shape/persistent_gate.hpp"
@@ -103,7 +104,7 @@ Result<plan::BufferSizes> DecodeStepBuilder::provision() const {
       Batch batch;
       batch.requests.assign(static_cast<std::size_t>(requests), {q, q});
       for (const Case& settings : {raised, unraised}) {
-        const auto shape = resolve_shape(settings, batch);
+        const auto shape = resolve_shape(settings, batch, dispatch_of(planner_));
         if (!shape) {
           refusal = shape.error().message;
           continue;
@@ -147,7 +148,7 @@ Result<StepMetadata> DecodeStepBuilder::build(const CommonStep& step, const Step
   if (MaybeError bad = check_limit("query rows a request", longest, limits_.max_qo_len))
     return *bad;
   const Batch bounded = bounded_batch(step, lengths, settings_.block_size);
-  const auto shape = resolve_shape(settings_, bounded);
+  const auto shape = resolve_shape(settings_, bounded, dispatch_of(planner_));
   if (!shape) return shape.error();
   hooks_.on_step(step, stream);
 

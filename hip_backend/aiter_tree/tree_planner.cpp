@@ -1,10 +1,15 @@
 #include "hip_backend/aiter_tree/tree_planner.hpp"
 
+#include <map>
+#include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/say.hpp"
+#include "core/shape/dispatch.hpp"
 #include "hip_backend/aiter_tree/message.hpp"
+#include "hip_backend/aiter_tree/tree_support.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 
 namespace mla::hip::aiter_tree {
@@ -20,7 +25,7 @@ Result<BufferSizes> sizes_of(const std::vector<std::int64_t>& words) {
                      words[3], words[4] / 2, words[5]};
 }
 
-class TreePlanner final : public plan::StepPlanner {
+class TreePlanner final : public plan::StepPlanner, public Dispatch {
  public:
   TreePlanner(std::shared_ptr<TreeProcess> process, const gfx::RunOptions& run)
       : process_(std::move(process)), run_(run) {}
@@ -28,8 +33,13 @@ class TreePlanner final : public plan::StepPlanner {
   [[nodiscard]] Result<BufferSizes> sizes(const plan::SizeQuery& query) const override;
   [[nodiscard]] Result<plan::Plan> plan(const plan::PlanInput& input, const BufferSizes& sizes,
                                         std::uint64_t timing_seed) const override;
+  [[nodiscard]] Result<Heads> row_heads(const DispatchQuestion& question) const override;
 
  private:
+  [[nodiscard]] Result<Heads> ask_row_heads(const DispatchQuestion& question) const;
+  using Key = std::tuple<std::int64_t, Dtype, Dtype, std::int64_t, std::int64_t, bool, bool, bool>;
+  mutable std::mutex turn_;
+  mutable std::map<Key, Result<Heads>> told_;  // a launch each
   std::shared_ptr<TreeProcess> process_;
   gfx::RunOptions run_;
 };
@@ -51,6 +61,35 @@ Result<BufferSizes> TreePlanner::sizes(const plan::SizeQuery& query) const {
   const auto answer = process_->ask(asked);
   if (!answer) return answer.error();
   return sizes_of(answer->head.value("words", std::vector<std::int64_t>{}));
+}
+
+Result<Heads> TreePlanner::row_heads(const DispatchQuestion& q) const {
+  if (q.arch != process_->arch())
+    return Error{ErrorCode::unsupported, say("this AITER runs on ", mla::name(process_->arch()),
+                                             ", not on ", mla::name(q.arch))};
+  const std::lock_guard<std::mutex> one(turn_);
+  const Key key{q.compute_units, q.dtype.q, q.dtype.kv, q.heads,
+                q.rows,          q.causal,  q.lse,      q.planned};
+  const auto found = told_.find(key);
+  if (found != told_.end()) return found->second;
+  return told_.emplace(key, ask_row_heads(q)).first->second;
+}
+
+Result<Heads> TreePlanner::ask_row_heads(const DispatchQuestion& q) const {
+  const auto taken = launched_for(*process_, {.compute_units = ComputeUnits(q.compute_units),
+                                              .requests = 1,
+                                              .rows = q.rows,
+                                              .heads = q.heads,
+                                              .dtype = q.dtype,
+                                              .causal = q.causal,
+                                              .lse = q.lse,
+                                              .planned = q.planned});
+  // What AITER's own checks refuse in C++ ends its process; the words are on standard error.
+  if (!taken && taken.error().message.ends_with("(signal 6: Aborted)"))
+    return Error{ErrorCode::unsupported, "AITER refuses it: " + taken.error().message};
+  if (!taken) return taken.error();
+  if (taken->launched.empty()) return Error{ErrorCode::unsupported, "AITER launched no kernel"};
+  return Heads(taken->row_heads);
 }
 
 Result<plan::Plan> TreePlanner::plan(const plan::PlanInput& input, const BufferSizes& sizes,

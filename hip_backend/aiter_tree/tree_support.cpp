@@ -4,7 +4,7 @@
 
 namespace mla::hip::aiter_tree {
 
-Result<std::vector<std::string>> launched_for(TreeProcess& tree, const SupportQuestion& question) {
+Result<SupportAnswer> launched_for(TreeProcess& tree, const SupportQuestion& question) {
   Message asked;
   asked.head = {{"call", "support"},
                 {"compute_units", question.compute_units.count()},
@@ -18,7 +18,8 @@ Result<std::vector<std::string>> launched_for(TreeProcess& tree, const SupportQu
                 {"planned", question.planned}};
   const auto answer = tree.ask(asked);
   if (!answer) return answer.error();
-  return answer->head.value("launched", std::vector<std::string>{});
+  return SupportAnswer{answer->head.value("launched", std::vector<std::string>{}),
+                       answer->head.value("row_heads", std::int64_t{0})};
 }
 
 }  // namespace mla::hip::aiter_tree

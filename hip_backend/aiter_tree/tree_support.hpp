@@ -23,8 +23,12 @@ struct SupportQuestion {
   bool planned = true;  // by its own planner v1.2; else without a plan, in its own splits
 };
 
-// Stage 1 first, in the order of launches; those of Triton are not named. Fails: with what AITER
-// raised, or what a kernel did.
-Result<std::vector<std::string>> launched_for(TreeProcess& tree, const SupportQuestion& question);
+struct SupportAnswer {
+  std::vector<std::string> launched;  // stage 1 first; those of Triton are not named
+  std::int64_t row_heads = 0;         // of Q as stage 1 gets it; 0: it is not said
+};
+
+// Fails: with what AITER raised, or what a kernel did.
+Result<SupportAnswer> launched_for(TreeProcess& tree, const SupportQuestion& question);
 
 }  // namespace mla::hip::aiter_tree

@@ -2,6 +2,7 @@
 
 #include "core/case/steps.hpp"
 #include "core/engine/decode_builder.hpp"
+#include "core/engine/planner_dispatch.hpp"
 #include "core/engine/step_hooks.hpp"
 #include "core/plan/ported_from.hpp"
 #include "properties/app/plan_table.hpp"
@@ -62,7 +63,7 @@ Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity,
                                      const StepHooks& hooks, const plan::StepPlanner* planner) {
   const auto batch = make_batch(step);
   if (!batch) return batch.error();
-  const auto shape = resolve_shape(step, *batch);
+  const auto shape = resolve_shape(step, *batch, dispatch_of(planner));
   if (!shape) return shape.error();
   DecodeBuffers buffers = make_decode_buffers(step, *batch, *shape);
   const DecodeBuilderOptions options{

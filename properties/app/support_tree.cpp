@@ -19,7 +19,7 @@ Result<SupportOracle> tree_support(const std::string& directory, const std::stri
     trees.emplace(one, std::move(*tree));
   }
   return SupportOracle([trees = std::move(trees)](const SupportShape& shape) -> SupportAnswer {
-    const auto launched = hip::aiter_tree::launched_for(
+    const auto taken = hip::aiter_tree::launched_for(
         *trees.at(shape.arch), {.compute_units = product_compute_units(shape.arch),
                                 .requests = shape.requests,
                                 .rows = shape.rows,
@@ -29,14 +29,15 @@ Result<SupportOracle> tree_support(const std::string& directory, const std::stri
                                 .lse = shape.lse,
                                 .planned = shape.planned});
     // What does not compile, a kernel that faults and an aborted process are no refusals.
-    if (!launched)
-      return {false, launched.error().code == ErrorCode::fault ? "fails" : "refused", "",
-              launched.error().message};
-    if (launched->empty()) return {false, "refused", "", "AITER launched no kernel"};
+    if (!taken)
+      return {false, taken.error().code == ErrorCode::fault ? kFails : "refused", "",
+              taken.error().message};
+    const std::vector<std::string>& launched = taken->launched;
+    if (launched.empty()) return {false, "refused", "", "AITER launched no kernel"};
     std::string reason = "AITER launched it";
-    for (std::size_t i = 1; i < launched->size(); ++i)
-      reason += say(i == 1 ? ", then " : ", ", (*launched)[i]);
-    return {true, shape.planned ? "persistent" : "split", launched->front(), reason};
+    for (std::size_t i = 1; i < launched.size(); ++i)
+      reason += say(i == 1 ? ", then " : ", ", launched[i]);
+    return {true, shape.planned ? "persistent" : "split", launched.front(), reason};
   });
 }
 

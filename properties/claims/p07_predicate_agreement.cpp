@@ -1,6 +1,7 @@
 // P07: who sizes the buffers, who plans, who picks the kernel and who pads the heads agree on
 // heads, folding, rows and tiles: for the case, and for a sample of all shapes.
 #include "core/say.hpp"
+#include "core/shape/dispatch.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support/support.hpp"
 #include "properties/step/functions.hpp"
@@ -109,7 +110,9 @@ Outcome decode_predicate_agreement(Subject& subject) {
     return failed(say("heads are padded to ", shape->heads.kernel.count(), ", the kernel ",
                       shape->kernel.label, " takes ", shape->kernel.heads));
   // The old planners ignore architecture and dtype: their own predicate is another one.
-  if (shape->route != Route::split && shape->planner == plan::PlannerVersion::v1_2) {
+  // So is that of an AITER that chose the kernel itself.
+  if (shape->route != Route::split && shape->planner == plan::PlannerVersion::v1_2 &&
+      !chosen_by_dispatch(*shape)) {
     DecodeBuffers buffers = make_decode_buffers(subject.spec(), *subject.batch(), *shape);
     const auto md = subject.builder().lists(*subject.batch(), *shape, buffers);
     if (!md) return refusal(md.error());

@@ -2,6 +2,7 @@
 // and plan, tensors and reducer are made for the same heads.
 #include "core/engine/launch.hpp"
 #include "core/say.hpp"
+#include "core/shape/dispatch.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support/support.hpp"
 #include "properties/step/compare_subject.hpp"
@@ -14,11 +15,13 @@ std::string heads(Heads h) {
   return std::to_string(h.count());
 }
 
-// Each model head has copies, and is taken back from one of them.
-std::optional<std::string> check_padding(const HeadPadding& padding) {
+// Each model head has copies, and is taken back from one of them. `any_count`: an AITER that chose
+// its kernel itself takes the heads of the model as they are.
+std::optional<std::string> check_padding(const HeadPadding& padding, bool any_count) {
   const std::int64_t model = padding.model.count();
   const std::int64_t kernel = padding.kernel.count();
-  if (kernel < model || kernel % 16 != 0)
+  const bool as_they_are = any_count && kernel == model;
+  if (kernel < model || (kernel % 16 != 0 && !as_they_are))
     return heads(padding.model) + " heads are padded to " + heads(padding.kernel);
   for (std::int64_t p = 0; p < kernel; ++p)
     if (padding.source(p) < 0 || padding.source(p) >= model)
@@ -35,7 +38,7 @@ std::optional<std::string> check_heads(Subject& subject, const ResolvedShape& sh
   if (shape.heads.model != Heads(subject.spec().heads))
     return say("the model has ", subject.spec().heads, " heads, the shape says ",
                heads(shape.heads.model));
-  if (auto why = check_padding(shape.heads)) return why;
+  if (auto why = check_padding(shape.heads, chosen_by_dispatch(shape))) return why;
   if (shape.route == Route::split) return std::nullopt;
   DecodeBuffers buffers = make_decode_buffers(subject.spec(), *subject.batch(), shape);
   const auto md = subject.builder().lists(*subject.batch(), shape, buffers);

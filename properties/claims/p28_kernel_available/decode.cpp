@@ -9,6 +9,7 @@
 #include "core/engine/launch.hpp"
 #include "core/engine/step_hooks.hpp"
 #include "core/say.hpp"
+#include "core/shape/dispatch.hpp"
 #include "properties/claims/claims.hpp"
 #include "properties/claims/support/shape_rules.hpp"
 #include "properties/claims/support/support.hpp"
@@ -118,9 +119,12 @@ std::optional<std::string> check_shape(Subject& subject) {
     return "a kernel takes whole requests, and each row is one: " + shape->route_reason;
   if (const Support common = common_support(*shape); !common.ok)
     return "the shape is taken, and no backend may run it: " + common.reason;
-  if (auto why = check_kernel(subject.spec(), *shape)) return why;
+  const bool by_table = !chosen_by_dispatch(*shape);
+  if (by_table)
+    if (auto why = check_kernel(subject.spec(), *shape)) return why;
   if (auto why = other_planner(subject.spec(), *shape)) return why;
-  if (auto why = wrong_folding(*shape)) return why;
+  if (by_table)
+    if (auto why = wrong_folding(*shape)) return why;
   const Support support = subject.backend().supports(*shape);
   if (!support.ok && support.reason.empty()) return "the backend declines without a reason";
   return std::nullopt;

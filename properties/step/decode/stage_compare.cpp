@@ -10,6 +10,7 @@
 #include "core/engine/row_map.hpp"
 #include "core/numeric/bf16.hpp"
 #include "core/say.hpp"
+#include "core/shape/dispatch.hpp"
 #include "core/shape/split_count.hpp"
 #include "cpu_backend/decode/stage_bounds.hpp"
 #include "properties/step/agreed_launches.hpp"
@@ -170,8 +171,9 @@ std::int64_t writer_of(const DecodeResult& result, RowRange Footprint::* rows, s
 
 bool cut_alike(const ResolvedShape& shape) {
   return shape.route != Route::split ||
-         plan::kernel_split_tile(shape.arch, shape.heads.kernel, shape.max_qo_len, shape.dtype) ==
-             shape.split_granularity;
+         (!chosen_by_dispatch(shape) &&
+          plan::kernel_split_tile(shape.arch, shape.heads.kernel, shape.max_qo_len, shape.dtype) ==
+              shape.split_granularity);
 }
 
 class Compared final : public ForwardingBackend {

@@ -98,7 +98,12 @@ def main():
         elif asked[0]["call"] == "plan":
             plan(*asked, last=int(how == "plans-by-timing" and far_ahead(asked[0])))
         elif asked[0]["call"] == "support":
-            write({"launched": [f"aiter::qh{asked[0]['heads']}", "merge"]})
+            heads = asked[0]["heads"]
+            if how == "takes-sixteens" and heads % 16 != 0:
+                write({"error": f"AssertionError: nhead={heads} (mla.py:9)"})
+            else:
+                write({"launched": [f"aiter::qh{heads}", "merge"],
+                       "row_heads": 16 if how == "folds" else heads})
         else:
             changed = how == "decodes-by-timing" and far_ahead(asked[0])
             decode(asked[0], element=0x3F81 if changed else 0x3F80)

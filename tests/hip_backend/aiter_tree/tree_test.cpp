@@ -168,19 +168,76 @@ TEST_CASE("aiter tree: a kernel of v1.2 that is asked for by name is refused", "
   CHECK(subject.metadata().error().message == "AITER chooses the kernel of planner v1.2 itself");
 }
 
-TEST_CASE("aiter tree: heads are padded for AITER and taken back from where they were put",
-          "[aiter_tree]") {
-  const Right right;
-  const auto& [tree, backend] = right;
-  prop::Subject subject = subject_of(*backend, "mla1:1q1s9;heads=8;cu=4");
+TEST_CASE(
+    "aiter tree: heads that AITER refuses are padded, and taken back from where they were put",
+    "[aiter_tree]") {
+  const Tree tree("takes-sixteens");
+  const auto process = tree.start();
+  REQUIRE(process);
+  const auto backend = make_tree_backend(*process, {});
+  prop::Subject subject = subject_of(*backend, "mla1:1q1s9;heads=4;cu=4");
   const auto result = backend->run({*subject.metadata(), *subject.tensors()}, {});
   REQUIRE(result);
   CHECK(tree.asked()[0]["heads"] == 16);
   CHECK(tree.asked()[1]["q"] == 16 * kKeyDim * 2);
-  REQUIRE(result->lse.size() == 8);
-  CHECK(result->lse[3] == 6);  // each head is there twice
-  CHECK(result->out.size() == 8 * kValueDim);
+  REQUIRE(result->lse.size() == 4);
+  CHECK(result->lse[3] == 12);  // each head is there four times
+  CHECK(result->out.size() == 4 * kValueDim);
   CHECK(result->launches.of("aiter", "emulated:gfx942", StepKind::decode) == 2);
+}
+
+TEST_CASE(
+    "aiter tree: a head count that the core's table lacks is planned and run as AITER takes it",
+    "[aiter_tree]") {
+  const Right right;
+  const auto& [tree, backend] = right;
+  prop::Subject subject = subject_of(*backend, "mla1:1q1s9;heads=12;dtype=fp8/fp8;cu=4");
+  REQUIRE(subject.metadata());
+  CHECK(tree.asked()[0]["call"] == "plan");
+  CHECK(tree.asked()[0]["heads"] == 12);
+  CHECK(subject.shape()->route_reason == "this AITER takes these requests");
+  const auto result = backend->run({*subject.metadata(), *subject.tensors()}, {});
+  REQUIRE(result);
+  CHECK(tree.asked()[0]["heads"] == 12);
+  CHECK(result->lse.size() == 12);
+  CHECK(result->lse[11] == 11);
+  for (const char* id : {"P07", "P14", "P15", "P28", "P33"}) {
+    const prop::Outcome outcome = prop::find_property(id)->check(subject);
+    INFO(id << ": " << outcome.message);
+    CHECK(outcome.verdict == prop::Verdict::pass);
+  }
+}
+
+TEST_CASE("aiter tree: without a plan, 80 heads are AITER's to take or to refuse in its own words",
+          "[aiter_tree]") {
+  const std::string line = "mla1:2q1s9;heads=80;cu=4;planner=none";
+  const Right right;
+  prop::Subject taken = subject_of(*right.backend, line);
+  REQUIRE(taken.shape());
+  CHECK(taken.shape()->route == Route::split);
+  CHECK(taken.shape()->heads.kernel == Heads(80));
+  const Tree tree("refuses");
+  const auto process = tree.start();
+  REQUIRE(process);
+  const auto backend = make_tree_backend(*process, {});
+  prop::Subject refused = subject_of(*backend, line);
+  CHECK(refused.shape().error().code == ErrorCode::unsupported);
+  CHECK(refused.shape().error().message == "AITER: AssertionError: nhead=17 (mla.py:9)");
+}
+
+TEST_CASE("aiter tree: heads fold as AITER folds them, where the core's table does otherwise",
+          "[aiter_tree]") {
+  const std::string line = "mla1:2q2s9;heads=96;dtype=fp8/fp8;cu=4;planner=v12";
+  for (const auto& [how, fold] : {std::pair("right", 1), std::pair("folds", 6)}) {
+    const Tree tree(how);
+    const auto process = tree.start();
+    REQUIRE(process);
+    const auto backend = make_tree_backend(*process, {});
+    prop::Subject subject = subject_of(*backend, line);
+    REQUIRE(subject.shape());
+    CHECK(subject.shape()->fold_ratio() == fold);
+    CHECK(subject.shape()->row_heads() == Heads(96 / fold));
+  }
 }
 
 TEST_CASE("aiter tree: a work that may not run is a fault and is left out of the lists",

@@ -65,7 +65,8 @@ def decode(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Messag
     if asked["record_stages"]:
         found.update(partial_out=stage.found.partial_out, partial_lse=stage.found.partial_lse,
                      stage1_out=stage.found.out, stage1_lse=stage.found.lse)
-    return Message({"launched": launched}, found)
+    row_heads = int(stage.argument("q").shape[1])
+    return Message({"launched": launched, "row_heads": row_heads}, found)
 
 
 def _lse(asked: dict[str, Any], stage: stages.Stage1, plan: dict[str, Array] | None,

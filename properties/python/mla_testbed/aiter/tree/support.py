@@ -14,7 +14,8 @@ _KEYS = 16  # of each request, and one more for each row: every row sees some
 
 
 def support(arch: str, asked: dict[str, Any]) -> Message:
-    """The kernels of stage 1, and of what follows it. Raises what AITER raises."""
+    """The kernels of stage 1, and of what follows it; heads of a row of Q there. Raises what AITER
+    raises."""
     requests, rows, heads = asked["requests"], asked["rows"], asked["heads"]
     same = {name: asked[name] for name in ("compute_units", "heads", "q_dtype", "kv_dtype")}
     same |= {"max_seqlen_qo": rows, "causal": asked["causal"], "page_size": 1, "run": USUAL_RUN}
@@ -31,10 +32,11 @@ def support(arch: str, asked: dict[str, Any]) -> Message:
     arrays["q"] = np.zeros(requests * rows * heads * decode.key_bytes(arch, asked["q_dtype"]),
                            np.uint8)
     arrays["cache"] = np.zeros(slots * decode.key_bytes(arch, asked["kv_dtype"]), np.uint8)
-    return Message({"launched": decode.decode(arch, {
+    answer = decode.decode(arch, {
         **same, "rows": requests * rows, "return_lse": asked["lse"], "record_stages": False,
         "num_kv_splits": 0, "softmax_scale": 1.0, "q_scale": 1.0, "kv_scale": 1.0,
-        "first_slot": 0, "slots": slots}, arrays).head["launched"]})
+        "first_slot": 0, "slots": slots}, arrays)
+    return Message({name: answer.head[name] for name in ("launched", "row_heads")})
 
 
 def lists_of(requests: int, rows: int) -> dict[str, Array]:
