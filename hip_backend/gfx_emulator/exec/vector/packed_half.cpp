@@ -24,11 +24,19 @@ struct HalfPairs {
   }
 };
 
+// Of NaN the first one goes on; a compiler may exchange the operands of sums and products.
+inline float fused_in_order(Half a, Half b, Half c) {
+  const float left = to_float(a), right = to_float(b), product = left * right;
+  if (is_nan(left)) return left;
+  if (is_nan(right)) return right;
+  return is_nan(product) ? product : fused_half(a, b, c);
+}
+
 // One after the other, with clamp and as MODE says.
 void fuse_halves(const Wave& w, const Inst& i, const u32* a, const u32* b, const u32* c, u32* out) {
   const auto part = [&](unsigned l, unsigned shift) {
     const auto half = [&](u32 word) { return Half{static_cast<u16>(word >> shift)}; };
-    const float value = fused_half(half(a[l]), half(b[l]), half(c[l]));
+    const float value = fused_in_order(half(a[l]), half(b[l]), half(c[l]));
     return u32{half_result(w, i.clamp ? clamped(w, value) : value).bits} << shift;
   };
   for (unsigned l = 0; l < lanes; ++l) out[l] = part(l, 0) | part(l, 16);
