@@ -209,14 +209,15 @@ def test_aiters_own_prefill_planner_and_the_core_plan_the_same_but_for_blocks_of
             assert made[name] == getattr(buffers, name).flatten().tolist(), case["name"]
 
 
-def test_aiters_own_dispatch_says_which_kernels_it_launches_for_a_step_with_a_plan(tree) -> None:
+def test_aiters_own_dispatch_says_the_kernels_of_a_planned_step_and_the_heads_of_a_row(tree) -> None:
     arch, asked = tree
     units = {"gfx942": 304, "gfx950": 256}[arch]
     from mla_testbed.aiter.tree.wire import Message  # noqa: PLC0415 needs torch
 
     shape = {"call": "support", "compute_units": units, "requests": 2, "rows": 2, "heads": 16,
              "q_dtype": "fp8", "kv_dtype": "fp8", "causal": True, "lse": False, "planned": True}
-    launched = asked.ask(Message(shape)).head["launched"]
-    assert launched == ["aiter::mla_a8w8_qh16_qseqlen2_gqaratio16_ps", "kn_mla_reduce_v1"]
+    head = asked.ask(Message(shape)).head
+    assert head["launched"] == ["aiter::mla_a8w8_qh16_qseqlen2_gqaratio16_ps", "kn_mla_reduce_v1"]
+    assert head["row_heads"] == 16
     with pytest.raises(mla.MlaError, match="AssertionError"):
         asked.ask(Message({**shape, "heads": 17}))
