@@ -209,7 +209,7 @@ def test_aiters_own_prefill_planner_and_the_core_plan_the_same_but_for_blocks_of
             assert made[name] == getattr(buffers, name).flatten().tolist(), case["name"]
 
 
-def test_aiters_own_dispatch_says_the_kernels_of_a_planned_step_and_the_heads_of_a_row(tree) -> None:
+def test_aiters_own_dispatch_says_kernels_and_row_heads_of_a_planned_step(tree) -> None:
     arch, asked = tree
     units = {"gfx942": 304, "gfx950": 256}[arch]
     from mla_testbed.aiter.tree.wire import Message  # noqa: PLC0415 needs torch
