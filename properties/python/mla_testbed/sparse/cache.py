@@ -55,12 +55,11 @@ def _of_blocks(case: Case, cache: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     `places` says, for so many slots that a list of their bytes would not fit into memory."""
     blocks = (cache.size + case.gap) // case.block_bytes
     if case.layout == "row":
-        of_token, of_tile = (KEY,), TILE
+        values = as_strided(cache, (blocks, case.block, KEY // TILE, TILE),
+                            (case.block_bytes, KEY, TILE, 1))
     else:
-        of_token, of_tile = (TILE * KEY, TILE), TILE * TILE
-    tokens = (case.block,) if case.layout == "row" else (case.block // TILE, TILE)
-    values = as_strided(cache, (blocks, *tokens, KEY // TILE, TILE),
-                        (case.block_bytes, *of_token, of_tile, 1))
+        values = as_strided(cache, (blocks, case.block // TILE, TILE, KEY // TILE, TILE),
+                            (case.block_bytes, TILE * KEY, TILE, TILE * TILE, 1))
     scales = as_strided(cache[case.block * KEY:], (blocks, case.block, SCALE),
                         (case.block_bytes, SCALE, 1))
     return values, scales
