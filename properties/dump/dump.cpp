@@ -2,6 +2,12 @@
 
 namespace mla::dump {
 
+std::string_view packed_name(std::int64_t row_bytes) {
+  if (row_bytes == 656) return "fp8_ds_mla";   // 512 fp8, 4 scales in f32, 64 bf16
+  if (row_bytes == 584) return "DeepSeek-V4";  // 448 fp8, 64 bf16, 8 scales of a byte
+  return {};
+}
+
 plan::PlanView FoundPlan::view() const {
   // The addresses of a dump mean nothing elsewhere, and plan_check does not look at them.
   return {plan::kNoAddresses,

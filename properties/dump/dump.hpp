@@ -24,11 +24,16 @@ namespace mla::dump {
 struct Cache {
   std::optional<Words> kv_indices;
   std::optional<std::int64_t> pages;
-  RowWidths widths;  // of its rows; 512 + 64 where the dump does not say
+  RowWidths widths;             // of its rows; 512 + 64 where the dump does not say
+  std::int64_t packed_row = 0;  // bytes of a row in segments, with its scales; 0: plain elements
   std::optional<bool> prefix_caching;
   std::optional<std::vector<std::int64_t>> dumped;  // ids of the pages that the dump holds
   bool of_engine = true;  // which keeps page 0 for padding; false: of a plan of ours
 };
+
+// The format whose rows have so many bytes, values in fp8 beside their scales; empty: none is
+// known.
+std::string_view packed_name(std::int64_t row_bytes);
 
 // What the engine's scheduler says of a step: where the tokens of each request lie.
 struct Schedule {

@@ -58,6 +58,9 @@ ListFindings check_tensors(const DecodeDump& dump) {
                               ": rows ", wanted, "..", *rows,
                               " are a graph's padding, or no work computes them"));
   }
+  if (const std::int64_t row = dump.planned.cache.packed_row; row > 0)
+    out.notes.push_back(say("kv_cache has packed rows of ", row, " bytes (", packed_name(row),
+                            "): lists and plan are judged, and the rows are not read"));
   return out;
 }
 

@@ -100,18 +100,28 @@ Result<DecodeDump> read_decode(const json& object) {
   return dump;
 }
 
+// Bytes of a row if it is packed. Elements alone are 576 at most, so that no other row is as wide.
+std::int64_t packed_row(const io::RawArray& cache) {
+  if (cache.width != 1 || cache.shape.size() < 2) return 0;
+  const std::int64_t last = cache.shape.back();
+  return packed_name(last).empty() ? 0 : last;
+}
+
 // What the dumped tensors say of the cache: which pages they hold, or all.
 void read_cache_tensors(DecodeDump& dump) {
   Cache& cache = dump.planned.cache;
   const auto found = dump.tensors.find("kv_cache");
   if (found == dump.tensors.end()) return;
+  cache.packed_row = packed_row(found->second);
   const auto pages = dump.tensors.find("kv_cache_pages");
   if (pages != dump.tensors.end()) {
     if (auto ids = io::integers_of(pages->second)) cache.dumped = std::move(*ids);
     return;
   }
   const plan::PlanInput& in = dump.planned.call.input;
-  const std::int64_t page = in.page_size * cache.widths.key_bytes(in.key.dtype.kv);
+  const std::int64_t page =
+      in.page_size *
+      (cache.packed_row > 0 ? cache.packed_row : cache.widths.key_bytes(in.key.dtype.kv));
   if (!cache.pages && page > 0) cache.pages = std::ssize(found->second.bytes) / page;
 }
 

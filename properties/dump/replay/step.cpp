@@ -275,6 +275,8 @@ MaybeError why_not_replayed(const PlannerCall& call, const DecodeDump& dump) {
     return Error{ErrorCode::unsupported, why + " is not replayed"};
   };
   if (call.input.topk >= 0) return not_replayed("a sparse step");
+  if (const std::int64_t row = dump.planned.cache.packed_row; row > 0)
+    return not_replayed(say("a step over packed rows of ", row, " bytes (", packed_name(row), ")"));
   if (call.input.cp_round_robin)
     return not_replayed("a step of context parallelism (is_cp_round_robin is true)");
   if (const std::int64_t heads = call.input.key.kv_heads.count(); heads != 1)

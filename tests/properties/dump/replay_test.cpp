@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/say.hpp"
 #include "cpu_backend/cpu_backend.hpp"
 #include "properties/app/capture_case.hpp"
+#include "properties/dump/check/tensors.hpp"
 #include "properties/dump/read/dump.hpp"
 #include "properties/dump/read/safetensors.hpp"
 #include "properties/dump/replay/live_values.hpp"
@@ -259,6 +261,50 @@ TEST_CASE("captured step: what is executed is the call of the kernel, not that o
   REQUIRE(step.ok());
   CHECK((*step)->spec.heads == 16);
   CHECK(findings(bundle).sentences.empty());
+}
+
+// The bundle with a cache of packed rows in place of its own, as many as its pages have.
+Bundle packed(std::int64_t row_bytes) {
+  Bundle bundle = captured(kBf16);
+  const auto pages = std::ssize(*io::integers_of(bundle.arrays.at("kv_cache_pages")));
+  const auto bytes = static_cast<std::size_t>(pages * 16 * row_bytes);
+  bundle.arrays["kv_cache"] = {.kind = io::ElementKind::unsigned_integer,
+                               .width = 1,
+                               .shape = {pages, 16, row_bytes},
+                               .bytes = std::vector<std::byte>(bytes)};
+  return bundle;
+}
+
+TEST_CASE("captured step: packed rows are refused with their width, and check says so",
+          "[cli][replay]") {
+  const auto [row, name] = GENERATE(std::pair(656, "fp8_ds_mla"), std::pair(584, "DeepSeek-V4"));
+  Bundle bundle = packed(row);
+  const auto step = step_of(bundle);
+  REQUIRE_FALSE(step.ok());
+  CHECK(step.error().code == ErrorCode::unsupported);
+  CHECK(step.error().message ==
+        say("a step over packed rows of ", row, " bytes (", name, ") is not replayed"));
+  const auto pages = std::ssize(*io::integers_of(bundle.arrays.at("kv_cache_pages")));
+  bundle.arrays.erase("kv_cache_pages");  // all pages of the cache
+  nlohmann::ordered_json scalars = *bundle.scalars;
+  scalars.erase("num_pages");
+  bundle.scalars = std::make_shared<const nlohmann::ordered_json>(std::move(scalars));
+  const auto dump = read_dump(bundle);
+  REQUIRE(dump.ok());
+  const auto& decode = std::get<DecodeDump>(dump->step);
+  CHECK(decode.planned.cache.pages == pages);
+  const ListFindings found = check_tensors(decode);
+  CHECK(found.violations.empty());
+  REQUIRE(found.notes.size() == 1);
+  CHECK(found.notes[0] == say("kv_cache has packed rows of ", row, " bytes (", name,
+                              "): lists and plan are judged, and the rows are not read"));
+}
+
+TEST_CASE("captured step: rows of bytes that are no packed ones are refused by their size",
+          "[cli][replay]") {
+  const auto step = step_of(packed(600));
+  REQUIRE_FALSE(step.ok());
+  CHECK(step.error().message == "array 'kv_cache' has elements of 8 bits, not of 16");
 }
 
 TEST_CASE("captured step: prefill, context parallelism and several KV heads are refused by name",

@@ -13,6 +13,7 @@ from mla_testbed import UsageError, world  # noqa: E402
 from mla_testbed.engines.sglang import batch, machine, server, versions  # noqa: E402
 from mla_testbed.engines.sglang.adapter import SglangEngine, server_of  # noqa: E402
 from mla_testbed.engines.sglang.batch import Mode  # noqa: E402
+from mla_testbed.engines.sparse.step import sparse_steps_of  # noqa: E402
 from mla_testbed.engines.step import steps_of  # noqa: E402
 
 
@@ -30,6 +31,14 @@ def step(text):
 ])
 def test_rows_of_a_batch_and_its_seed_choose_the_mode(case, mode):
     assert batch.mode_of(step(case)) is mode
+
+
+@pytest.mark.parametrize(("seed", "mode"), [(3, Mode.VERIFY), (11, Mode.DRAFT_EXTEND),
+                                            (19, Mode.VERIFY), (27, Mode.DRAFT_EXTEND)])
+def test_rows_that_select_2048_keys_are_verified_and_extended_as_drafts(seed, mode):
+    sparse = sparse_steps_of(f"mla1:3q4s40;data=normal.{seed}")[0]
+    assert (sparse.topk, sparse.layers) == (2048, 1)
+    assert batch.mode_of(sparse) is mode
 
 
 @pytest.mark.parametrize(("case", "lens"), [

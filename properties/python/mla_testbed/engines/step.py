@@ -57,6 +57,11 @@ class EngineStep:
     data_seed: int
 
     @property
+    def coin(self) -> int:
+        """0 or 1, of the seed: what decides where a case leaves a choice to the engine."""
+        return self.data_seed % 2
+
+    @property
     def requests(self) -> int:
         """Live requests."""
         return len(self.query_lens)

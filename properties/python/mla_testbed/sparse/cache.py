@@ -9,12 +9,13 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from .case import KEY, ROW, SCALE, TILE, Case
 from .inputs import Inputs
 from .numbers import U32
 
-#: Keys that are quantised at a time.
+#: Keys that are written at a time.
 _PART = 1 << 14
 #: Least magnitude of a key, for its scale.
 FLOOR = 1e-4
@@ -47,6 +48,37 @@ def places(case: Case, slots: np.ndarray) -> Places:
                  + offset[:, None] % TILE * TILE + d % TILE)
     scale = base + case.block * KEY + SCALE * offset
     return Places(base[:, None] + inner, scale[:, None] + np.arange(SCALE))
+
+
+def _of_blocks(case: Case, cache: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes of a cache as values (blocks, block, 8, 16) and scales (blocks, block, SCALE): what
+    `places` says, for so many slots that a list of their bytes would not fit into memory."""
+    blocks = (cache.size + case.gap) // case.block_bytes
+    if case.layout == "row":
+        values = as_strided(cache, (blocks, case.block, KEY // TILE, TILE),
+                            (case.block_bytes, KEY, TILE, 1))
+    else:
+        values = as_strided(cache, (blocks, case.block // TILE, TILE, KEY // TILE, TILE),
+                            (case.block_bytes, TILE * KEY, TILE, TILE * TILE, 1))
+    scales = as_strided(cache[case.block * KEY:], (blocks, case.block, SCALE),
+                        (case.block_bytes, SCALE, 1))
+    return values, scales
+
+
+def _at(case: Case, slots: np.ndarray) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Indices of slots in what `_of_blocks` gives."""
+    block, offset = np.divmod(np.asarray(slots, np.int64), case.block)
+    if case.layout == "row":
+        return (block, offset), (block, offset)
+    return (block, *np.divmod(offset, TILE)), (block, offset)
+
+
+def put(case: Case, cache: np.ndarray, slots: np.ndarray, codes: np.ndarray | bool,
+        scales: np.ndarray | bool) -> None:
+    """Puts codes (slots, KEY) and bytes of scales (slots, SCALE) into slots of a cache."""
+    (values, of_scales), (at, at_scales) = _of_blocks(case, cache), _at(case, slots)
+    values[at] = codes if isinstance(codes, bool) else codes.reshape(-1, KEY // TILE, TILE)
+    of_scales[at_scales] = scales
 
 
 def scale_limits(keys: np.ndarray, divisor: float, kind: str, floor: float = FLOOR,
@@ -101,18 +133,21 @@ def unread(inputs: Inputs) -> np.ndarray:
 def written(inputs: Inputs, divisor: float | None = None) -> np.ndarray:
     """A cache with all keys of the case; everything else is NaN."""
     cache, live = unread(inputs), np.flatnonzero(inputs.slot_mapping >= 0)
+    keys, which = inputs.different_keys()
+    codes, scales = quantised(inputs, keys, divisor or divisor_of(inputs))
+    of_scales = scales.view(np.uint8).reshape(-1, SCALE)
     for begin in range(0, live.size, _PART):
         part = live[begin:begin + _PART]
-        codes, scales = quantised(inputs, inputs.keys_of(part), divisor or divisor_of(inputs))
-        at = places(inputs.case, inputs.slot_mapping[part])
-        cache[at.values], cache[at.scales] = codes, scales.view(np.uint8).reshape(-1, SCALE)
+        put(inputs.case, cache, inputs.slot_mapping[part], codes[which[part]],
+            of_scales[which[part]])
     return cache
 
 
 def stored(inputs: Inputs, cache: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Codes (slots, KEY) uint8 and scales (slots,) float32 as they lie in a cache."""
-    at = places(inputs.case, slots)
-    return cache[at.values], np.ascontiguousarray(cache[at.scales]).view(np.float32)[:, 0]
+    (values, scales), (at, at_scales) = _of_blocks(inputs.case, cache), _at(inputs.case, slots)
+    return (values[at].reshape(-1, KEY),
+            np.ascontiguousarray(scales[at_scales]).view(np.float32)[:, 0])
 
 
 def gathered(inputs: Inputs, cache: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

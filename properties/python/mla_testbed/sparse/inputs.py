@@ -89,6 +89,12 @@ class Inputs:
         made: np.ndarray = self._pool_of_keys[tokens % len(self._pool_of_keys)]
         return made
 
+    def different_keys(self) -> tuple[np.ndarray, np.ndarray]:
+        """(different, KEY) float32, and (tokens,) which of them each token has."""
+        if "keys" in self.__dict__:
+            return self.keys, np.arange(len(self.keys))
+        return self._pool_of_keys, np.arange(self.slot_mapping.size) % len(self._pool_of_keys)
+
     @functools.cached_property
     def _pool_of_keys(self) -> np.ndarray:
         """(tokens, KEY): of many tokens the first ones, which repeat."""
@@ -140,7 +146,17 @@ class Inputs:
     @functools.cached_property
     def live(self) -> np.ndarray:
         """(tokens,) int64: the slots of all tokens, in order."""
-        made: np.ndarray = np.unique(self.slot_mapping[self.slot_mapping >= 0])
+        made: np.ndarray = np.sort(self.slot_mapping[self.slot_mapping >= 0])
+        return made
+
+    def latent_rows(self, slots: np.ndarray) -> np.ndarray:
+        """(slots, row width) uint16: those rows of `latent`, without making all of it."""
+        if "latent" in self.__dict__ or not self.live.size:
+            made: np.ndarray = self.latent[slots]
+            return made
+        at = np.minimum(np.searchsorted(self.live, slots), self.live.size - 1)
+        made = self._pool_of_rows[at % len(self._pool_of_rows)]
+        made[self.live[at] != slots] = _NAN
         return made
 
     @functools.cached_property
@@ -152,11 +168,8 @@ class Inputs:
 
     def attended_rows(self, slots: np.ndarray) -> np.ndarray:
         """(slots, row width) float64: what attention reads of them."""
-        if self.case.cache == "bf16" and "latent" not in self.__dict__:
-            pool, at = self._pool_of_rows, np.searchsorted(self.live, slots)
-            return of_bf16(pool[at % len(pool)]).astype(np.float64)
         if self.case.cache == "bf16":
-            return of_bf16(self.latent[slots]).astype(np.float64)
+            return of_bf16(self.latent_rows(slots)).astype(np.float64)
         return rows.read(self.case, self.packed, slots)
 
     @functools.cached_property

@@ -25,6 +25,8 @@ from .numbers import gamma
 STAGE = "logits"
 #: Columns after a row's last one that no kernel may write.
 FENCE = 8
+#: Keys that are scored at a time: their numbers stay in the processor's cache.
+_PART = 1 << 11
 #: What lies in a buffer before a kernel writes it: a finite number that no logit is.
 BEFORE = np.float32(-3.0e38)
 
@@ -61,11 +63,18 @@ def row_of_values(inputs: Inputs, k: np.ndarray, scales: np.ndarray, row: int) -
 
 def rows_of(inputs: Inputs, held: np.ndarray) -> list[Row]:
     """Of all rows, for the keys that lie in a cache."""
-    made = []
-    for request, (rows, _) in enumerate(inputs.case.requests):
-        codes, scales = cache.stored(inputs, held, inputs.slots(request))
-        first_row = int(inputs.starts[request])
-        made += [row_of(inputs, codes, scales, row) for row in range(first_row, first_row + rows)]
+    made: list[Row] = []
+    for request, (rows, keys) in enumerate(inputs.case.requests):
+        own = [Row(np.empty(keys), np.empty(keys)) for _ in range(rows)]
+        slots, first_row = inputs.slots(request), int(inputs.starts[request])
+        for begin in range(0, keys, _PART):
+            part = np.s_[begin:begin + _PART]
+            codes, scales = cache.stored(inputs, held, slots[part])
+            decoded = inputs.encoding.decode(codes)
+            for number, row in enumerate(own):
+                some = row_of_values(inputs, decoded, scales, first_row + number)
+                row.values[part], row.bound[part] = some.values, some.bound
+        made += own
     return made
 
 

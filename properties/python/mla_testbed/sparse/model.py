@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import cache, rows
-from .case import KEY, SCALE
+from .case import KEY
 from .inputs import Inputs
 from .lists import Lists
 from .logits import BEFORE, FENCE, columns
@@ -20,6 +20,8 @@ from .selection import NONE
 
 #: Keys of a piece of a row.
 _PIECE = 64
+#: Tokens that are written at a time.
+_AT_A_TIME = 1 << 14
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,16 +63,17 @@ class Stages:
 
 
 def write(inputs: Inputs, slot_mapping: np.ndarray, held: np.ndarray) -> None:
-    """Each token by itself, with divisor 224 or 448."""
-    divisor = np.float32(cache.divisor_of(inputs))
-    for token in np.flatnonzero(slot_mapping >= 0):
-        key = inputs.keys[token]
-        scale = np.maximum(np.abs(key).max(), np.float32(cache.FLOOR)) / divisor
-        if inputs.case.scale == "ue8m0":
-            scale = np.exp2(np.ceil(np.log2(scale)))
-        at = cache.places(inputs.case, slot_mapping[token:token + 1])
-        held[at.values[0]] = inputs.encoding.encode(key / scale)
-        held[at.scales[0]] = np.frombuffer(np.float32(scale).tobytes(), np.uint8)
+    """Each key once, with divisor 224 or 448; then to the slots of its tokens."""
+    (keys, which), live = inputs.different_keys(), np.flatnonzero(slot_mapping >= 0)
+    if not live.size:
+        return
+    largest = np.maximum(np.abs(keys).max(axis=1, keepdims=True), np.float32(cache.FLOOR))
+    scales = largest / np.float32(cache.divisor_of(inputs))
+    if inputs.case.scale == "ue8m0":
+        scales = np.exp2(np.ceil(np.log2(scales)))
+    codes, of_scales = inputs.encoding.encode(keys / scales), scales.view(np.uint8)
+    for part in np.array_split(live, -(-live.size // _AT_A_TIME)):
+        cache.put(inputs.case, held, slot_mapping[part], codes[which[part]], of_scales[which[part]])
 
 
 def gather(inputs: Inputs, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -79,9 +82,8 @@ def gather(inputs: Inputs, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     codes, scales = np.zeros((total + 1, KEY), np.uint8), np.zeros(total + 1, np.float32)
     for request, length in enumerate(inputs.lengths):
         first = int(inputs.key_starts[request])
-        at = cache.places(inputs.case, inputs.slots(request))
-        codes[first:first + length] = held[at.values]
-        scales[first:first + length] = held[at.scales].reshape(-1).view(np.float32)
+        own = np.s_[first:first + length]
+        codes[own], scales[own] = cache.stored(inputs, held, inputs.slots(request))
     return codes, scales
 
 
@@ -91,10 +93,12 @@ def logits(inputs: Inputs, held: np.ndarray) -> np.ndarray:
     made[:, :-FENCE] = -np.inf
     table = inputs.encoding.values.astype(np.float32)
     for row, (request, visible) in enumerate(zip(inputs.owners, inputs.visible, strict=True)):
-        at = cache.places(inputs.case, inputs.slots(request)[:visible])
-        scales = np.ascontiguousarray(held[at.scales]).reshape(-1, SCALE).view(np.float32)[:, 0]
-        dots = table[inputs.q[row]] @ table[held[at.values]].T
-        made[row, :visible] = inputs.weights[row] @ np.maximum(dots * scales, 0)
+        slots = inputs.slots(request)[:visible]
+        for begin in range(0, slots.size, _AT_A_TIME):
+            codes, scales = cache.stored(inputs, held, slots[begin:begin + _AT_A_TIME])
+            dots = table[inputs.q[row]] @ table[codes].T
+            made[row, begin:begin + len(codes)] = \
+                inputs.weights[row] @ np.maximum(dots * scales, 0)
     return made
 
 
@@ -168,7 +172,7 @@ def fetch(inputs: Inputs, held: np.ndarray, slots: np.ndarray) -> np.ndarray:
 def keys_of(inputs: Inputs, slots: np.ndarray) -> np.ndarray:
     """(slots, width) float32: the rows that attention reads."""
     if inputs.case.cache == "bf16":
-        return of_bf16(inputs.latent[slots])
+        return of_bf16(inputs.latent_rows(slots))
     return fetch(inputs, inputs.packed, slots)
 
 

@@ -17,6 +17,8 @@ Write = Callable[[Inputs, np.ndarray, np.ndarray], None]
 STAGE, GATHER = "write", "gather"
 #: Scales that are further off are no scale of the key.
 SCALE_NEAR = 4
+#: Tokens that are compared at a time.
+_PART = 1 << 14
 
 
 def check_write(inputs: Inputs, write: Write, divisors: Sequence[float],
@@ -50,8 +52,8 @@ def _padding(inputs: Inputs, before: np.ndarray, after: np.ndarray) -> Sentences
 
 def _outside(inputs: Inputs, before: np.ndarray, after: np.ndarray) -> Sentences:
     allowed = np.zeros(before.size, bool)
-    at = cache.places(inputs.case, inputs.slot_mapping[inputs.slot_mapping >= 0])
-    allowed[at.values], allowed[at.scales] = True, True
+    slots = inputs.slot_mapping[inputs.slot_mapping >= 0]
+    cache.put(inputs.case, allowed, slots, codes=True, scales=True)
     changed = np.flatnonzero((before != after) & ~allowed)
     if changed.size:
         yield "SP-02", (f"{changed.size} bytes that belong to no slot of the batch changed, the "
@@ -61,8 +63,11 @@ def _outside(inputs: Inputs, before: np.ndarray, after: np.ndarray) -> Sentences
 def _tokens(inputs: Inputs, after: np.ndarray, divisors: Sequence[float], floor: float,
             ) -> Sentences:
     live = np.flatnonzero(inputs.slot_mapping >= 0)
-    slots, keys = inputs.slot_mapping[live], inputs.keys[live].astype(np.float64)
-    codes, scales = cache.stored(inputs, after, slots)
+    codes, scales = cache.stored(inputs, after, inputs.slot_mapping[live])
+    different, which = inputs.different_keys()
+    judged, like = _judged(which[live], codes, scales)
+    slots, keys = inputs.slot_mapping[live[judged]], different[which[live[judged]]]
+    keys, codes, scales = keys.astype(np.float64), codes[judged], scales[judged]
     limits = [cache.scale_limits(keys, divisor, inputs.case.scale, floor) for divisor in divisors]
     legal = np.any([(least <= scales) & (scales <= most) for least, most in limits], axis=0)
     if inputs.case.scale == "ue8m0":
@@ -76,18 +81,36 @@ def _tokens(inputs: Inputs, after: np.ndarray, divisors: Sequence[float], floor:
     for at in np.flatnonzero(misplaced)[:1]:
         d = int(np.argmax(~(away[at] <= room[at])))
         yield "SP-03", (f"slot {slots[at]} has {values[at, d]:.6g} for element {d}, the token "
-                        f"{keys[at, d]:.6g}; so it is with {int(misplaced.sum())} of {slots.size} "
-                        f"slots in the layout '{inputs.case.layout}'")
+                        f"{keys[at, d]:.6g}; so it is with {int(misplaced[like].sum())} of "
+                        f"{like.size} slots in the layout '{inputs.case.layout}'")
     for at in np.flatnonzero(~legal)[:1]:
         least, most = limits[0][0][at], limits[0][1][at]
         yield "SP-04", (f"the scale in slot {slots[at]} is {scales[at]:.9g}; amax "
                         f"{np.abs(keys[at]).max():.9g} over {divisors[0]:g} allows {least:.9g} to "
-                        f"{most:.9g}; wrong are {int((~legal).sum())} of {slots.size}")
-    yield from _codes(inputs, slots, keys, codes, scales)
+                        f"{most:.9g}; wrong are {int((~legal)[like].sum())} of {like.size}")
+    yield from _codes(inputs, slots, keys, codes, scales, like)
+
+
+def _judged(which: np.ndarray, codes: np.ndarray, scales: np.ndarray,
+            ) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens that are judged, ascending, and for each token the place of the one that has its key
+    and its bytes: what is right of one is right of all."""
+    tokens = np.arange(which.size)
+    lead = np.zeros(int(which.max(initial=-1)) + 1, np.int64)
+    lead[which[::-1]] = tokens[::-1]
+    like = lead[which]
+    bits, words = scales.view(np.uint32), codes.view(np.uint64)
+    same = bits == bits[like]
+    for begin in range(0, tokens.size, _PART):
+        part = np.s_[begin:begin + _PART]
+        same[part] &= (words[part] == words[like[part]]).all(axis=1)
+    like = np.where(same, like, tokens)
+    judged = np.flatnonzero(like == tokens)
+    return judged, np.searchsorted(judged, like)
 
 
 def _codes(inputs: Inputs, slots: np.ndarray, keys: np.ndarray, codes: np.ndarray,
-           scales: np.ndarray) -> Sentences:
+           scales: np.ndarray, like: np.ndarray) -> Sentences:
     """Nearest to key / scale; the kernel may multiply with a rounded reciprocal."""
     encoding = inputs.encoding
     ratio = keys / scales[:, None].astype(np.float64)
@@ -97,9 +120,9 @@ def _codes(inputs: Inputs, slots: np.ndarray, keys: np.ndarray, codes: np.ndarra
     right = (found == low) | (found == high)
     if not right.all():
         at, d = (int(n) for n in np.argwhere(~right)[0])
+        wrong = int((~right).sum(axis=1)[like].sum())
         yield "SP-04", (f"element {d} in slot {slots[at]} is {found[at, d]:g}; {ratio[at, d]:.9g} "
-                        f"rounds to {low[at, d]:g}; wrong are {int((~right).sum())} of "
-                        f"{right.size}")
+                        f"rounds to {low[at, d]:g}; wrong are {wrong} of {like.size * KEY}")
 
 
 def check_gather(inputs: Inputs, held: np.ndarray, codes: np.ndarray, scales: np.ndarray,

@@ -33,14 +33,14 @@ class Mode(enum.Enum):
 
 def mode_of(step: EngineStep) -> Mode:
     """One row each is a decode; the same 2 to 16 rows each a verification, or a draft extend where
-    the step's data has an odd seed; everything else a prefill.
+    the step's coin is 1; everything else a prefill.
     """
     most = max(step.query_lens)
     if most == 1:
         return Mode.DECODE
     if min(step.query_lens) < most or most > MOST_DRAFT_ROWS:
         return Mode.EXTEND
-    return Mode.DRAFT_EXTEND if step.data_seed % 2 else Mode.VERIFY
+    return Mode.DRAFT_EXTEND if step.coin else Mode.VERIFY
 
 
 @dataclasses.dataclass

@@ -32,6 +32,11 @@ class SparseStep(EngineStep):
     chosen: tuple[np.ndarray, ...] | None = None
 
     @property
+    def coin(self) -> int:
+        """0 or 1: the seed's bits below say how many keys a row selects, and of how many layers."""
+        return self.data_seed // (2 * len(TOPKS)) % 2
+
+    @property
     def owners(self) -> np.ndarray:
         """(rows,) the request of each row."""
         return np.repeat(np.arange(self.requests), self.query_lens)
