@@ -47,7 +47,7 @@ std::string text_of(const DrawnClaim& claim, std::uint64_t seed, std::int64_t nu
   for (const std::string& detail : minimum.outcome.details) out += detail + "\n";
   return say(out, "seed ", seed, ", case ", number, ", ", minimum.shrinks, " times smaller\n",
              "REPRO: MLA_DRAWN_CASE=", app::shell_word(line), " ", program_invocation_name, " \"",
-             claim.name, "\"");
+             claim.name, "\"", claim.section.empty() ? "" : say(" -c \"", claim.section, "\""));
 }
 
 Drawn replayed(const DrawnClaim& claim, std::string_view line) {

@@ -20,11 +20,12 @@
 namespace mla::test {
 
 struct DrawnClaim {
-  std::string name;                    // of the test case
-  std::vector<prop::Regime> regimes;   // take turns
-  std::int64_t cases = 0;              // that the claim says something about
+  std::string name;                   // of the test case
+  std::vector<prop::Regime> regimes;  // take turns
+  std::int64_t cases = 0;             // that the claim says something about
   std::function<prop::Outcome(const Case&)> holds;
   std::uint64_t seed = 1;
+  std::string section = {};  // of the test case that holds this claim alone
 };
 
 struct Drawn {

@@ -65,8 +65,7 @@ void Caller::lay_out_cache(prop::Random& random) {
   cache_.assign(static_cast<std::size_t>(pages * stride), kNothing);
   for (std::int64_t p = 0; p < pages; ++p)
     std::memcpy(&cache_[static_cast<std::size_t>(p * stride)],
-                &cache.bytes[static_cast<std::size_t>(p * dense)],
-                static_cast<std::size_t>(dense));
+                &cache.bytes[static_cast<std::size_t>(p * dense)], static_cast<std::size_t>(dense));
   kv_indices_.assign(md_.kv_indices.begin(), md_.kv_indices.end());
   for (std::int64_t i = 0; i < md_.kv_indptr.back(); ++i)
     kv_indices_[static_cast<std::size_t>(i)] -= static_cast<std::int32_t>(cache.first_slot / page);
@@ -81,8 +80,8 @@ std::string Caller::call(mla_stage1_tensors t, std::int64_t first, std::int64_t 
   const std::int64_t page = shape.page_size;
   const aiter_tensor_t q =
       c_tensor(q_.data(), c_dtype(shape.dtype.q), {rows_.kernel_rows(), heads, key});
-  aiter_tensor_t kv = c_tensor(cache_.data(), c_dtype(shape.dtype.kv),
-                               {tensors_.cache.slots / page, page, 1, key});
+  aiter_tensor_t kv =
+      c_tensor(cache_.data(), c_dtype(shape.dtype.kv), {tensors_.cache.slots / page, page, 1, key});
   if (!misuse_.pages_together) kv.strides[0] = page_stride_;
   const auto list = [](std::span<const std::int32_t> words) {
     return c_tensor(words.data(), MLA_DTYPE_I32, {std::ssize(words)});
@@ -104,8 +103,8 @@ std::string Caller::call(mla_stage1_tensors t, std::int64_t first, std::int64_t 
   const aiter_tensor_t split_data =
       single ? c_tensor(out.data(), MLA_DTYPE_BF16, {first, 1, heads, value})
              : c_tensor(partial_out.data(), MLA_DTYPE_FP32, {first, second, heads, value});
-  const aiter_tensor_t split_lse = c_tensor(single ? lse.data() : partial_lse.data(),
-                                            MLA_DTYPE_FP32, {first, second, heads, 1});
+  const aiter_tensor_t split_lse =
+      c_tensor(single ? lse.data() : partial_lse.data(), MLA_DTYPE_FP32, {first, second, heads, 1});
   t.q = &q;
   t.kv = &kv;
   t.qo_indptr = &qo_indptr;
@@ -146,7 +145,8 @@ std::string Caller::stage1(std::int64_t partial_rows, bool want_lse) {
   const std::uint64_t addresses[] = {std::bit_cast<std::uintptr_t>(slots.data()),
                                      std::bit_cast<std::uintptr_t>(plan.work_info.data())};
   const aiter_tensor_t meta = c_tensor(addresses, MLA_DTYPE_U64, {2});
-  const aiter_tensor_t final_lse = c_tensor(lse.data(), MLA_DTYPE_FP32, {rows_.kernel_rows(), heads});
+  const aiter_tensor_t final_lse =
+      c_tensor(lse.data(), MLA_DTYPE_FP32, {rows_.kernel_rows(), heads});
   mla_stage1_tensors t = {};
   t.work_meta_data = want_lse ? &meta : nullptr;
   t.work_indptr = &work_indptr;
@@ -194,8 +194,7 @@ std::string Caller::merge(const Lists& lists, std::int64_t gap, bool with_map) {
   const aiter_tensor_t partial_map = words(lists.partial_map);
   std::vector<std::int32_t> map = lists.final_map;
   if (misuse_.other_rows && map.size() > 1 && map[1] < rows) ++map[0], ++map[1];
-  const aiter_tensor_t final_map =
-      c_tensor(map.data(), MLA_DTYPE_I32, {std::ssize(map) / 2, 2});
+  const aiter_tensor_t final_map = c_tensor(map.data(), MLA_DTYPE_I32, {std::ssize(map) / 2, 2});
   const mla_reduce_tensors t = {.partial_output = &po,
                                 .partial_lse = &pl,
                                 .reduce_indptr = &indptr,
@@ -254,15 +253,16 @@ Result<cpu::ReferenceResult> c_reference(const Case& c, const Batch& batch,
       c_tensor(batch.block_table.data(), MLA_DTYPE_I32, {requests, batch.columns});
   const aiter_tensor_t kv_indptr = words(kv);
   const aiter_tensor_t kv_indices = words(indices);
-  if (const std::string bad = said(mla_expand_pages(&table, &kv_indptr, nullptr,
-                                                    batch.block_size / page, &kv_indices));
+  if (const std::string bad =
+          said(mla_expand_pages(&table, &kv_indptr, nullptr, batch.block_size / page, &kv_indices));
       !bad.empty())
     return Error{ErrorCode::fault, "mla_expand_pages: " + bad};
   for (std::int32_t& entry : indices)
     entry -= static_cast<std::int32_t>(tensors.cache.first_slot / page);
   const std::int64_t key = tensors.cache.widths.key().count();
   const std::int64_t value = tensors.cache.widths.value().count();
-  const aiter_tensor_t q = c_tensor(tensors.q.data(), c_dtype(c.dtype.q), {qo.back(), c.heads, key});
+  const aiter_tensor_t q =
+      c_tensor(tensors.q.data(), c_dtype(c.dtype.q), {qo.back(), c.heads, key});
   const aiter_tensor_t cache = c_tensor(tensors.cache.bytes.data(), c_dtype(c.dtype.kv),
                                         {tensors.cache.slots / page, page, 1, key});
   const aiter_tensor_t qo_indptr = words(qo);

@@ -33,7 +33,8 @@ struct Met {
 Met met;
 
 template <class T>
-std::string bits_differ(const char* what, const std::vector<T>& found, const std::vector<T>& wanted) {
+std::string bits_differ(const char* what, const std::vector<T>& found,
+                        const std::vector<T>& wanted) {
   if (found.size() < wanted.size())
     return say(what, " has ", found.size(), " elements, wanted are ", wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -176,7 +177,8 @@ Outcome splits_hold(const Case& c, const Misuse& misuse) {
     indptr.push_back(static_cast<std::int32_t>(r * splits));
   std::vector<std::int32_t> wrong = indptr;
   const auto entry = static_cast<std::size_t>(random.below(std::ssize(wrong)));
-  wrong[entry] += static_cast<std::int32_t>(random.pick(std::vector<std::int64_t>{-1, 1, 64, -kFar}));
+  wrong[entry] +=
+      static_cast<std::int32_t>(random.pick(std::vector<std::int64_t>{-1, 1, 64, -kFar}));
   const std::string refused = caller.split(splits, wrong);
   if (refused.find(say("2: num_kv_splits_indptr[", entry, "] is ", wrong[entry], ";")) != 0)
     return failed(say("a list of splits with entry ", entry, " ", wrong[entry], ": ", refused));
@@ -191,28 +193,31 @@ Outcome splits_hold(const Case& c, const Misuse& misuse) {
 }
 
 DrawnClaim plans(std::int64_t cases, const Misuse& misuse = {}, std::uint64_t seed = 1) {
-  return {"drawn calls: stage 1 and reduce of a plan have the bits of the CPU backend, within the "
-          "reference's bounds",
-          {Regime::boundary, Regime::boundary, Regime::tiles},
-          cases,
-          [misuse](const Case& c) { return plans_hold(c, misuse); },
-          seed};
+  return {
+      "drawn calls: stage 1 and reduce of a plan have the bits of the CPU backend, within the "
+      "reference's bounds",
+      {Regime::boundary, Regime::boundary, Regime::tiles},
+      cases,
+      [misuse](const Case& c) { return plans_hold(c, misuse); },
+      seed};
 }
 
 DrawnClaim splits(std::int64_t cases, const Misuse& misuse = {}, std::uint64_t seed = 1) {
-  return {"drawn calls: splits of the caller are those of the buffer, or the first other entry is "
-          "named",
-          {Regime::boundary, Regime::tiles},
-          cases,
-          [misuse](const Case& c) { return splits_hold(c, misuse); },
-          seed};
+  return {
+      "drawn calls: splits of the caller are those of the buffer, or the first other entry is "
+      "named",
+      {Regime::boundary, Regime::tiles},
+      cases,
+      [misuse](const Case& c) { return splits_hold(c, misuse); },
+      seed};
 }
 
 }  // namespace
 
-TEST_CASE("drawn calls: stage 1 and reduce of a plan have the bits of the CPU backend, within the "
-          "reference's bounds",
-          "[c_api][drawn]") {
+TEST_CASE(
+    "drawn calls: stage 1 and reduce of a plan have the bits of the CPU backend, within the "
+    "reference's bounds",
+    "[c_api][drawn]") {
   met = {};
   require_drawn(plans(60));
   if (std::getenv("MLA_DRAWN_CASE") != nullptr) return;
@@ -222,9 +227,10 @@ TEST_CASE("drawn calls: stage 1 and reduce of a plan have the bits of the CPU ba
   CHECK(met.scaled > 0);
 }
 
-TEST_CASE("drawn calls: splits of the caller are those of the buffer, or the first other entry is "
-          "named",
-          "[c_api][drawn]") {
+TEST_CASE(
+    "drawn calls: splits of the caller are those of the buffer, or the first other entry is "
+    "named",
+    "[c_api][drawn]") {
   require_drawn(splits(30));
 }
 

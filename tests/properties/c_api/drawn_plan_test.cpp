@@ -142,8 +142,8 @@ std::string pages_differ(const Batch& batch, const DecodeMetadata& md, std::int6
   const std::int64_t page = md.shape.page_size;
   std::vector<std::int32_t> indices(static_cast<std::size_t>(md.kv_indptr.back() + spare),
                                     plan::kPoison);
-  const aiter_tensor_t table =
-      c_tensor(batch.block_table.data(), MLA_DTYPE_I32, {std::ssize(batch.requests), batch.columns});
+  const aiter_tensor_t table = c_tensor(batch.block_table.data(), MLA_DTYPE_I32,
+                                        {std::ssize(batch.requests), batch.columns});
   const aiter_tensor_t kv_indptr =
       c_tensor(md.kv_indptr.data(), MLA_DTYPE_I32, {std::ssize(md.kv_indptr)});
   const aiter_tensor_t to = c_tensor(indices.data(), MLA_DTYPE_I32, {std::ssize(indices)});
@@ -163,8 +163,7 @@ Outcome plan_holds(const Case& c, WrongCall wrong) {
   const auto& md = subject.metadata();
   if (!md) return refusal(md.error());
   if (!md->plan) return skipped("no plan");
-  const PlanQuestion asked =
-      DecodeMetadataBuilder({}, StepHooks::none()).question(*md);
+  const PlanQuestion asked = DecodeMetadataBuilder({}, StepHooks::none()).question(*md);
   const auto sizes = plan::query_sizes(asked.query);
   if (!sizes) return refusal(sizes.error());
   if (std::string bad = sizes_differ(asked.query, *sizes); !bad.empty()) return failed(bad);
@@ -187,7 +186,8 @@ Outcome plan_holds(const Case& c, WrongCall wrong) {
   return bad.empty() ? passed() : failed(bad);
 }
 
-DrawnClaim planner_calls(std::int64_t cases, WrongCall wrong = WrongCall::nothing, std::uint64_t seed = 1) {
+DrawnClaim planner_calls(std::int64_t cases, WrongCall wrong = WrongCall::nothing,
+                         std::uint64_t seed = 1) {
   return {"drawn calls: a plan, its sizes and its pages are those of the core, and no word more",
           {Regime::boundary, Regime::tiles, Regime::batch, Regime::gate},
           cases,
@@ -204,8 +204,8 @@ TEST_CASE("drawn calls: a plan, its sizes and its pages are those of the core, a
 
 TEST_CASE("drawn calls: an argument of a planner that is another one is noticed",
           "[c_api][drawn]") {
-  for (const WrongCall wrong :
-       {WrongCall::granularity, WrongCall::split, WrongCall::rows, WrongCall::heads, WrongCall::causal}) {
+  for (const WrongCall wrong : {WrongCall::granularity, WrongCall::split, WrongCall::rows,
+                                WrongCall::heads, WrongCall::causal}) {
     INFO(static_cast<int>(wrong));
     require_noticed(planner_calls(200, wrong));
   }

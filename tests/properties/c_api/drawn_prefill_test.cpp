@@ -100,10 +100,10 @@ CalledPrefill called_prefill(const PrefillStep& step, const Scales& scales, Wron
                {std::ssize(step.plan.work_info) / plan::kWorkItemWords, plan::kWorkItemWords});
   const std::int64_t partials = step.plan.num_partial_tiles * prefill::kTileRows;
   const auto nothing = std::bit_cast<float>(kPoisonF32);
-  PrefillOutputs to{std::vector<float>(static_cast<std::size_t>(partials * heads * kVDim), nothing),
-             std::vector<float>(static_cast<std::size_t>(partials * heads), nothing),
-             std::vector<std::uint16_t>(static_cast<std::size_t>(rows * heads * kVDim),
-                                        kPoisonBf16)};
+  PrefillOutputs to{
+      std::vector<float>(static_cast<std::size_t>(partials * heads * kVDim), nothing),
+      std::vector<float>(static_cast<std::size_t>(partials * heads), nothing),
+      std::vector<std::uint16_t>(static_cast<std::size_t>(rows * heads * kVDim), kPoisonBf16)};
   const aiter_tensor_t split = c_tensor(to.split.data(), MLA_DTYPE_FP32, {partials, heads, kVDim});
   const aiter_tensor_t lse = c_tensor(to.lse.data(), MLA_DTYPE_FP32, {partials, heads});
   const aiter_tensor_t out = c_tensor(to.out.data(), MLA_DTYPE_BF16, {rows, heads, kVDim});
@@ -125,8 +125,9 @@ CalledPrefill called_prefill(const PrefillStep& step, const Scales& scales, Wron
       .output = &out,
       .q_scale = scales.q && wrong != WrongPrefill::no_q ? &scale[0] : nullptr,
       .k_scale = scales.k ? &scale[1] : nullptr,
-      .v_scale = !scales.v || wrong == WrongPrefill::no_v ? nullptr
-                                                   : &scale[wrong == WrongPrefill::v_of_k ? 1 : 2]};
+      .v_scale = !scales.v || wrong == WrongPrefill::no_v
+                     ? nullptr
+                     : &scale[wrong == WrongPrefill::v_of_k ? 1 : 2]};
   const bool causal = step.spec.causal && wrong != WrongPrefill::not_causal;
   // What the kernel multiplies scores by is the engine's scale again.
   if (mla_prefill(c_arch(step.spec.arch), causal ? 1 : 0, &t,
@@ -136,8 +137,8 @@ CalledPrefill called_prefill(const PrefillStep& step, const Scales& scales, Wron
   CalledPrefill found;
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t h = 0; h < tensors.heads; ++h) {
-      const auto from = to.out.begin() +
-                        (row * heads + step.metadata.shape.heads.position(h)) * kVDim;
+      const auto from =
+          to.out.begin() + (row * heads + step.metadata.shape.heads.position(h)) * kVDim;
       found.out.insert(found.out.end(), from, from + kVDim);
     }
   return found;
@@ -181,25 +182,29 @@ Outcome prefill_holds(const Case& c, WrongPrefill wrong) {
                            .dims = kVDim});
 }
 
-DrawnClaim prefills(std::int64_t cases, WrongPrefill wrong = WrongPrefill::nothing, std::uint64_t seed = 1) {
-  return {"drawn calls: scales of a prefill change its output by v_scale alone, within the "
-          "reference's bounds",
-          {Regime::planned_prefill},
-          cases,
-          [wrong](const Case& c) { return prefill_holds(c, wrong); },
-          seed};
+DrawnClaim prefills(std::int64_t cases, WrongPrefill wrong = WrongPrefill::nothing,
+                    std::uint64_t seed = 1) {
+  return {
+      "drawn calls: scales of a prefill change its output by v_scale alone, within the "
+      "reference's bounds",
+      {Regime::planned_prefill},
+      cases,
+      [wrong](const Case& c) { return prefill_holds(c, wrong); },
+      seed};
 }
 
 }  // namespace
 
-TEST_CASE("drawn calls: scales of a prefill change its output by v_scale alone, within the "
-          "reference's bounds",
-          "[c_api][drawn]") {
+TEST_CASE(
+    "drawn calls: scales of a prefill change its output by v_scale alone, within the "
+    "reference's bounds",
+    "[c_api][drawn]") {
   require_drawn(prefills(20));
 }
 
 TEST_CASE("drawn calls: what a caller of a prefill gets wrong is noticed", "[c_api][drawn]") {
-  for (const WrongPrefill wrong : {WrongPrefill::no_v, WrongPrefill::no_q, WrongPrefill::v_of_k, WrongPrefill::not_causal}) {
+  for (const WrongPrefill wrong :
+       {WrongPrefill::no_v, WrongPrefill::no_q, WrongPrefill::v_of_k, WrongPrefill::not_causal}) {
     INFO(static_cast<int>(wrong));
     require_noticed(prefills(30, wrong));
   }

@@ -34,8 +34,8 @@ std::vector<std::int32_t> cuts_of(const WorkItem& tile, prop::Random& random, bo
   std::set<std::int32_t> inner;
   const std::int64_t wanted = pages < 2 ? 0 : random.between(all ? 1 : 0, 4);
   for (std::int64_t i = 0; i < wanted; ++i) {
-    const std::int64_t back =
-        random.below(2) == 0 ? random.between(1, std::min(pages - 1, 6)) : random.between(1, pages - 1);
+    const std::int64_t back = random.below(2) == 0 ? random.between(1, std::min(pages - 1, 6))
+                                                   : random.between(1, pages - 1);
     inner.insert(static_cast<std::int32_t>(tile.kv_end - back));
   }
   std::vector<std::int32_t> out{tile.kv_begin};
@@ -70,7 +70,8 @@ plan::Plan plan_of(const Lists& lists, std::int64_t slots, prop::Random& random)
   plan.work_indptr.set(0, 0);
   for (std::int64_t s = 0; s < slots; ++s)
     plan.work_indptr.set(s + 1, ends[static_cast<std::size_t>(s)]);
-  for (std::int64_t w = 0; w < works; ++w) plan.set_work(w, lists.works[static_cast<std::size_t>(w)]);
+  for (std::int64_t w = 0; w < works; ++w)
+    plan.set_work(w, lists.works[static_cast<std::size_t>(w)]);
   const auto fill = [](plan::PlanBuffer& to, const std::vector<std::int32_t>& words) {
     to.write(0, std::span<const std::int32_t>(words));
   };
