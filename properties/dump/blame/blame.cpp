@@ -48,9 +48,18 @@ std::optional<std::vector<Difference>> differences(const plan::PlanInput& input,
   return differences(*plan, found);
 }
 
-bool gives(const plan::PlanInput& input, const FoundPlan& found) {
-  const auto different = differences(input, found);
+bool gives(const plan::PlanInput& input, const FoundPlan& found,
+           Planner* planner = plan::make_plan) {
+  const auto different = differences(input, found, planner);
   return different && different->empty();
+}
+
+// Whether AITER's planner gives the buffers, or ours, whose plan of a step has no empty work.
+bool either_gives(plan::PlanInput input, const FoundPlan& found) {
+  input.fidelity = plan::Fidelity::as_aiter;
+  if (gives(input, found)) return true;
+  input.fidelity = plan::Fidelity::safe;
+  return gives(input, found, plan_step);
 }
 
 // What the planner writes past the end of a captured buffer, in words. Empty: nothing.
@@ -140,9 +149,8 @@ Diagnosis blame(const PlannerCall& call, const FoundPlan& found) {
     }
   for (const Mistake& mistake : likely_mistakes(call)) {
     PlannerCall question = call;
-    question.input.fidelity = plan::Fidelity::as_aiter;
     mistake.ask(question);
-    if (gives(question.input, found)) return {Culprit::builder, mistake.sentence};
+    if (either_gives(question.input, found)) return {Culprit::builder, mistake.sentence};
   }
   if (const std::string words = damage(asked, found); !words.empty())
     return {Culprit::stale, words};

@@ -175,13 +175,20 @@ std::string Caller::split(std::int64_t splits, const std::vector<std::int32_t>& 
 std::string Caller::merge(const Lists& lists, std::int64_t gap, bool with_map) {
   const std::int64_t heads = rows_.row_heads();
   const std::int64_t value = md_.shape.widths.value().count();
-  const std::int64_t row = heads * value;
+  const std::int64_t head_stride = value + gap / 2;
+  const std::int64_t row_stride = heads * head_stride + gap;
   const std::int64_t rows = rows_.kernel_rows();
-  std::vector<std::uint16_t> apart(static_cast<std::size_t>(rows * (row + gap)), kPoisonBf16);
-  for (std::int64_t r = 0; r < rows; ++r)
-    std::copy_n(out.begin() + r * row, row, apart.begin() + r * (row + gap));
+  // The caller's output, with words between heads and rows that are not its own.
+  std::vector<std::uint16_t> apart(static_cast<std::size_t>(rows * row_stride), kPoisonBf16);
+  const auto each_head = [&](const auto& visit) {
+    for (std::int64_t pair = 0; pair < rows * heads; ++pair)
+      visit(out.begin() + pair * value,
+            apart.begin() + pair / heads * row_stride + pair % heads * head_stride);
+  };
+  each_head([&](auto dense, auto far) { std::copy_n(dense, value, far); });
   aiter_tensor_t final_out = c_tensor(apart.data(), MLA_DTYPE_BF16, {rows, heads, value});
-  final_out.strides[0] = row + gap;
+  final_out.strides[0] = row_stride;
+  final_out.strides[1] = head_stride;
   const aiter_tensor_t final_lse = c_tensor(lse.data(), MLA_DTYPE_FP32, {rows, heads});
   const std::int64_t partials = std::ssize(partial_lse) / heads;
   const aiter_tensor_t po =
@@ -203,13 +210,12 @@ std::string Caller::merge(const Lists& lists, std::int64_t gap, bool with_map) {
                                 .final_output = &final_out,
                                 .final_lse = has_lse ? &final_lse : nullptr};
   if (std::string bad = said(mla_reduce(c_arch(md_.shape.arch), &t)); !bad.empty()) return bad;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const auto* from = &apart[static_cast<std::size_t>(r * (row + gap))];
-    std::copy_n(from, row, out.begin() + r * row);
-    if (!std::all_of(from + row, from + row + gap, [](auto x) { return x == kPoisonBf16; }))
-      return say("the reduce wrote between row ", r, " of its output and the next");
-  }
-  return {};
+  each_head([&](auto dense, auto far) {
+    std::copy_n(far, value, dense);
+    std::fill_n(far, value, kPoisonBf16);
+  });
+  const bool left = std::ranges::all_of(apart, [](auto x) { return x == kPoisonBf16; });
+  return left ? "" : "the reduce wrote between the rows or heads of its output";
 }
 
 std::string Caller::reduce(const plan::Plan& plan, std::int64_t gap, bool with_map) {

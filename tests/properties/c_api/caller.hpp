@@ -39,7 +39,8 @@ class Caller {
   std::string stage1(std::int64_t partial_rows, bool want_lse);
   // Stage 1 of the caller's own list of splits. One is the output, more are partials.
   std::string split(std::int64_t splits, const std::vector<std::int32_t>& splits_indptr);
-  // Merges what stage 1 left into the output, whose rows lie `gap` elements apart.
+  // Merges what stage 1 left into the output, whose rows lie `gap` elements apart, and heads half
+  // as many.
   std::string reduce(const plan::Plan& plan, std::int64_t gap, bool with_map);
   // The same for every row in so many splits.
   std::string reduce_splits(std::int64_t splits);

@@ -250,6 +250,18 @@ TEST_CASE("drawn calls: what a caller gets wrong is noticed", "[c_api][drawn]") 
   }
 }
 
+TEST_CASE("drawn calls: the fold of a plan is found where the last requests have no keys",
+          "[c_api][drawn]") {
+  for (const char* line :
+       {"mla1:1q1s2_1q1s0;heads=17;block=16;page=16", "mla1:1q1s9_3q1s0;heads=128",
+        "mla1:2q1s0_1q1s9_1q1s0;heads=64", "mla1:1q2s0_1q2s300_2q2s0;heads=32;cu=4"}) {
+    INFO(line);
+    const Outcome outcome = plans_hold(case_of(line), {});
+    INFO(outcome.message);
+    CHECK(outcome.verdict == Verdict::pass);
+  }
+}
+
 TEST_CASE("drawn calls, many", "[.nightly]") {
   require_drawn(plans(1500, {}, 2));
   require_drawn(splits(500, {}, 2));

@@ -21,12 +21,14 @@ namespace {
 
 enum class WrongCall : std::uint8_t { nothing, granularity, split, rows, heads, causal };
 
+constexpr std::int32_t kLeft = 987654321;  // what a caller finds where nothing was written
+
 // The six buffers of a caller, with one word more than the planner knows of after each.
 class CallerBuffers {
  public:
   explicit CallerBuffers(const plan::BufferSizes& sizes)
       : lists_(plan::lists_of(words_of(sizes), [](const char*, std::int64_t words) {
-          return std::vector<std::int32_t>(static_cast<std::size_t>(words) + 1, plan::kPoison);
+          return std::vector<std::int32_t>(static_cast<std::size_t>(words) + 1, kLeft);
         })) {
     const auto tensor = [](std::vector<std::int32_t>& words, std::int64_t width) {
       const std::int64_t all = std::ssize(words) - 1;
@@ -49,10 +51,13 @@ class CallerBuffers {
     plan::for_each_list(
         [&](const char* name, const std::vector<std::int32_t>& found,
             const plan::PlanBuffer& wanted) {
+          const auto word = [&](std::int64_t i) {
+            return wanted.written(i) ? wanted.at(i) : kLeft;
+          };
           for (std::int64_t i = 0; i <= wanted.size() && out.empty(); ++i)
-            if (found[static_cast<std::size_t>(i)] != wanted.at(i))
+            if (found[static_cast<std::size_t>(i)] != word(i))
               out = say(name, "[", i, "] is ", found[static_cast<std::size_t>(i)],
-                        " through C, and ", wanted.at(i));
+                        " through C, and ", word(i));
         },
         lists_, plan);
     if (out.empty() && (meta_[0] != std::bit_cast<std::uintptr_t>(lists_.work_indptr.data()) ||
