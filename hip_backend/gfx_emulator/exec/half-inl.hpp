@@ -9,6 +9,12 @@
 namespace mla::gfx {
 namespace {
 
+// a * b + c, to be rounded to half.
+inline float fused_half(Half a, Half b, Half c) {
+  const double product = static_cast<double>(to_float(a)) * static_cast<double>(to_float(b));
+  return to_odd(product + static_cast<double>(to_float(c)));
+}
+
 struct ToNearest {
   Half operator()(float value) const { return to_half(value); }
 };

@@ -35,6 +35,7 @@ Table make_table(Arch arch, [[maybe_unused]] HostPath path) {
   if (path == HostPath::avx512_bf16) {
     add(table, arch, avx512_bf16::exp2_entries());
     add(table, arch, avx512_bf16::matrix_pairs_entries());
+    add(table, arch, avx512_bf16::packed_half_entries());
   }
   if (path != HostPath::portable) {
 #define MLA_GFX_FAMILY(name, folder) add(table, arch, avx2::name##_entries());

@@ -50,6 +50,7 @@ namespace avx2 {
 namespace avx512_bf16 {
 Entries exp2_entries();
 Entries matrix_pairs_entries();
+Entries packed_half_entries();
 // Whether this machine's vdpbf16ps is two fused multiply-adds, the upper halves first, each rounded
 // to nearest even. Only where the machine has the instruction.
 bool pairs_round_one_by_one();

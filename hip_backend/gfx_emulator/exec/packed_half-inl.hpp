@@ -1,53 +1,70 @@
-// Owns: multiply-adds of f16 pairs on hosts with AVX2 and F16C, four words (eight halves) at a
-// time. Bit for bit what packed.cpp computes half by half. Included once for each host path, like
-// lanes-inl.hpp.
+// Owns: multiply-adds of f16 pairs on hosts with AVX2 and F16C, or with AVX-512: the halves of
+// fused_half() rounded to nearest, of several words at a time. Included once for each host path,
+// like lanes-inl.hpp.
+//
+// A product of two halves is exact in f32; what has to be rounded is its sum with the third.
 #pragma once
 
 #include "hip_backend/gfx_emulator/exec/half-inl.hpp"
 
-#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#if defined(__AVX2__) && defined(__F16C__)
 #define MLA_GFX_HALF_PAIRS
 #include <immintrin.h>
 
 namespace mla::gfx {
 namespace {
 
-// A packed source: the register itself, or a copy with halves chosen and negated.
-struct HalfPairs {
-  const u32* words;
-  alignas(64) u32 copy[lanes];
-
-  HalfPairs(Wave& w, const Inst& i, unsigned k) {
-    const bool in_place = i.src[k] >= code::vgpr && !i.dpp;
-    const unsigned low = (i.op_sel >> k & 1) * 16U, high = (i.op_sel_hi >> k & 1) * 16U;
-    const u32 signs = (i.neg >> k & 1U) << 15 | (i.abs >> k & 1U) << 31;
-    words = in_place ? w.reg(i.src[k]) : copy;
-    if (!in_place) fetch(w, i, k, Kind::packed, copy);
-    if (low == 0 && high == 16 && signs == 0) return;
-    const u32* const from = words;
-    MLA_GFX_LANES {
-      copy[l] = ((from[l] >> low & 0xffff) | from[l] >> high << 16) ^ signs;
-    }
-    words = copy;
-  }
-  [[nodiscard]] __m256 at(unsigned l) const {
-    return _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(words + l)));
-  }
-};
-
 // Of two NaN the first one goes on; a compiler may exchange the operands of an intrinsic.
-inline __m256 product_in_order(__m256 a, __m256 b) {
-  __m256 out;
-  __asm__("vmulps %2, %1, %0" : "=x"(out) : "x"(a), "x"(b));
-  return out;
+#define MLA_GFX_IN_ORDER(name, type, code)                 \
+  inline type name(type a, type b) {                       \
+    type out;                                              \
+    __asm__(code ", %1, %0" : "=v"(out) : "v"(a), "v"(b)); \
+    return out;                                            \
+  }
+
+#if defined(__AVX512DQ__)
+MLA_GFX_IN_ORDER(product_in_order, __m512, "vmulps %2")
+MLA_GFX_IN_ORDER(sum_down, __m512, "vaddps %{rd-sae%}, %2")
+MLA_GFX_IN_ORDER(sum_up, __m512, "vaddps %{ru-sae%}, %2")
+
+constexpr unsigned words_at_once = 8;
+
+// The sum is rounded to odd, so that rounding it again to half is right: of the two numbers next to
+// it, the one whose last bit is 1.
+inline void fuse_words(const u32* a, const u32* b, const u32* c, u32* out) {
+  const auto at = [](const u32* from) {
+    return _mm512_cvtph_ps(_mm256_load_si256(reinterpret_cast<const __m256i*>(from)));
+  };
+  const __m512 product = product_in_order(at(a), at(b)), addend = at(c);
+  const __m512i down = _mm512_castps_si512(sum_down(product, addend));
+  const __m512i up = _mm512_castps_si512(sum_up(product, addend));
+  constexpr int last_of_either = 0xa8;  // (down | up) & 1
+  const __m512i last = _mm512_ternarylogic_epi32(down, up, _mm512_set1_epi32(1), last_of_either);
+  // The one nearer to 0. A sum that is 0 of two signs is +0.
+  const __m512i odd = _mm512_or_si512(_mm512_min_epu32(down, up), last);
+  _mm256_store_si256(reinterpret_cast<__m256i*>(out),
+                     _mm512_cvtps_ph(_mm512_castsi512_ps(odd), _MM_FROUND_TO_NEAREST_INT));
 }
-inline __m256 sum_in_order(__m256 a, __m256 b) {
-  __m256 out;
-  __asm__("vaddps %2, %1, %0" : "=x"(out) : "x"(a), "x"(b));
-  return out;
+// Rows of a wave; `out` may be one of the others.
+inline void fuse_pairs(const u32* a, const u32* b, const u32* c, u32* out) {
+  for (unsigned l = 0; l < lanes; l += words_at_once) fuse_words(a + l, b + l, c + l, out + l);
 }
-// a * b + c rounded to odd, so that rounding again to half is right. The product is exact, and
-// `lost` is what the sum has lost (Knuth's two-sum; the host rounds to nearest).
+
+#else
+MLA_GFX_IN_ORDER(product_in_order, __m256, "vmulps %2")
+MLA_GFX_IN_ORDER(sum_in_order, __m256, "vaddps %2")
+
+constexpr unsigned words_at_once = 16;
+
+inline __m256 halves_at(const u32* words) {
+  return _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(words)));
+}
+inline __m128i rounded(__m256 value) {
+  return _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT);
+}
+
+// a * b + c rounded to odd, so that rounding again to half is right. `lost` is what the sum has
+// lost (Knuth's two-sum; the host rounds to nearest).
 inline __m256 fused_to_odd(__m256 a, __m256 b, __m256 c) {
   const __m256 product = product_in_order(a, b), sum = sum_in_order(product, c);
   const __m256 part = _mm256_sub_ps(sum, product);
@@ -61,32 +78,61 @@ inline __m256 fused_to_odd(__m256 a, __m256 b, __m256 c) {
       _mm256_add_epi32(_mm256_castps_si256(sum), _mm256_and_si256(differ, inexact));
   return _mm256_castsi256_ps(_mm256_or_si256(truncated, _mm256_srli_epi32(inexact, 31)));
 }
-
-// value(l): the eight results from word `l` on, as f32.
-template <class F>
-inline void store_halves(Wave& w, const Inst& i, F value) {
-  const bool whole = all_lanes(w);
-  alignas(64) u32 out[lanes];
-  u32* const to = w.reg(i.dst);
-  u32* const first = whole ? to : out;
-  for (unsigned l = 0; l < lanes; l += 4) {
-    _mm_store_si128(reinterpret_cast<__m128i*>(first + l),
-                    _mm256_cvtps_ph(value(l), _MM_FROUND_TO_NEAREST_INT));
-  }
-  if (whole) return;
-  const u32* const mask = lane_mask(w);
-  MLA_GFX_LANES {
-    to[l] = (out[l] & mask[l]) | (to[l] & ~mask[l]);
+[[gnu::noinline]] void fuse_doubtful_words(const u32* a, const u32* b, const u32* c, u32* out) {
+  for (unsigned l = 0; l < words_at_once; l += 4) {
+    const __m256 odd = fused_to_odd(halves_at(a + l), halves_at(b + l), halves_at(c + l));
+    _mm_store_si128(reinterpret_cast<__m128i*>(out + l), rounded(odd));
   }
 }
 
-// v_pk_fma_f16; `other` where the results need more.
-inline void fused_half_pairs(Wave& w, const Inst& i, Handler other) {
-  if (i.clamp || i.dpp || limits_halves(w)) return other(w, i);
-  keep_denormals(w);
-  const HalfPairs a(w, i, 0), b(w, i, 1), c(w, i, 2);
-  store_halves(w, i, [&](unsigned l) { return fused_to_odd(a.at(l), b.at(l), c.at(l)); });
+// Whether sums, rounded to f32 and then to half, may not be the halves that they would be without
+// the first rounding: that can only be where a sum lies in the middle between two halves. Of normal
+// halves, its last 13 bits are 1 and zeros then; all below them but 0 are taken for such sums.
+struct Doubt {
+  __m256i least = _mm256_set1_epi32(-1);
+  static __m256i both(u32 upper, u32 lower) {
+    return _mm256_set1_epi32(static_cast<i32>(upper << 16 | lower));
+  }
+  void look(__m256 sum) {
+    // Without what is above the last 13 bits, and without the sign. Sums but 0 are at least 2^-48.
+    constexpr u32 middle = 0x8000, smallest = (127 - 48) << 8;
+    const __m256i shifted = _mm256_mullo_epi16(_mm256_castps_si256(sum), both(1 << 1, 1 << 3));
+    least = _mm256_min_epu16(least, _mm256_sub_epi16(shifted, both(smallest, middle)));
+  }
+  [[nodiscard]] bool any() const {
+    constexpr u32 denormals = (48 - 14) << 8;  // from 2^-48 to 2^-14
+    const __m256i past = _mm256_subs_epu16(least, both(denormals - 1, 0));
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi16(past, _mm256_setzero_si256())) != 0;
+  }
+};
+
+// Whether that is done; nothing is written where it is not.
+inline bool fuse_sure_words(const u32* a, const u32* b, const u32* c, u32* out) {
+  Doubt doubt;
+  __m128i halves[words_at_once / 4];
+  for (unsigned k = 0; k < words_at_once / 4; ++k) {
+    const __m256 product = product_in_order(halves_at(a + 4 * k), halves_at(b + 4 * k));
+    const __m256 sum = sum_in_order(product, halves_at(c + 4 * k));
+    doubt.look(sum);
+    halves[k] = rounded(sum);
+  }
+  if (doubt.any()) return false;
+  for (unsigned k = 0; k < words_at_once / 4; ++k)
+    _mm_store_si128(reinterpret_cast<__m128i*>(out + 4 * k), halves[k]);
+  return true;
 }
+
+// Rows of a wave; `out` may be one of the others. What follows doubtful words is taken for
+// doubtful.
+inline void fuse_pairs(const u32* a, const u32* b, const u32* c, u32* out) {
+  bool sure = true;
+  for (unsigned l = 0; l < lanes; l += words_at_once) {
+    sure = sure && fuse_sure_words(a + l, b + l, c + l, out + l);
+    if (!sure) fuse_doubtful_words(a + l, b + l, c + l, out + l);
+  }
+}
+#endif
+#undef MLA_GFX_IN_ORDER
 
 }  // namespace
 }  // namespace mla::gfx

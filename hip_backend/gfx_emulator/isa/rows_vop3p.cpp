@@ -21,7 +21,7 @@ constexpr Row vop3p[] = {
     {0x0b, "v_pk_sub_u16", {1, 1, 1, 0}},
     {0x0c, "v_pk_max_u16", {1, 1, 1, 0}},
     {0x0d, "v_pk_min_u16", {1, 1, 1, 0}},
-    {0x0e, "v_pk_fma_f16", {1, 1, 1, 1}, by_mode},
+    {0x0e, "v_pk_fma_f16", {1, 1, 1, 1}},
     {0x0f, "v_pk_add_f16", {1, 1, 1, 0}, by_mode},
     {0x10, "v_pk_mul_f16", {1, 1, 1, 0}, by_mode},
     {0x11, "v_pk_min_f16", {1, 1, 1, 0}, by_mode},

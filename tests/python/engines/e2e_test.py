@@ -10,10 +10,17 @@ torch = pytest.importorskip("torch", reason="the reference needs torch, which is
 
 from mla_testbed import UsageError  # noqa: E402
 from mla_testbed.bundle import Bundle  # noqa: E402
-from mla_testbed.engines import moved  # noqa: E402
+from mla_testbed.engines import ledger, moved  # noqa: E402
 from mla_testbed.engines.__main__ import main  # noqa: E402
 from mla_testbed.engines.decode.built import Built  # noqa: E402
-from mla_testbed.engines.e2e import command, finder, model, prompts, worker  # noqa: E402
+from mla_testbed.engines.e2e import (  # noqa: E402
+    command,
+    finder,
+    known,
+    model,
+    prompts,
+    worker,
+)
 from mla_testbed.engines.e2e.judged import Result  # noqa: E402
 from mla_testbed.engines.e2e.reference import Reference, Traced, exact, fp8  # noqa: E402
 from mla_testbed.engines.e2e.scenario import NAMED, Scenario, drawn  # noqa: E402
@@ -342,3 +349,41 @@ def test_a_run_without_scenarios_names_those_there_are(capsys):
     assert main(["e2e", "--engine", "vllm"]) == 2
     assert "expected one of bf16, bf16-gfx950" in capsys.readouterr().err
     assert main(["e2e", "e2e1:heads=9", "--engine", "vllm"]) == 2
+
+
+KNOWN_RUN = "e2e1:requests=3;tokens=6;longest=40;layers=1;dcp=2"
+KNOWN_SAID = ("rank 0: the engine raised RuntimeError: mla_decode_stage1_asm_fwd failed: the "
+              "manifest has no row for decode bf16/bf16, 16 heads, qSeqLen 4, persistent, causal, "
+              "lse")
+
+
+@pytest.mark.parametrize(("findings", "scenario", "more", "verdict", "code"), [
+    ([KNOWN_SAID], KNOWN_RUN, [], "known-fail", 0),
+    ([KNOWN_SAID], KNOWN_RUN, ["--no-ledger"], "fail", 1),
+    ([KNOWN_SAID, "another"], KNOWN_RUN, [], "fail", 1),
+    ([KNOWN_SAID], KNOWN_RUN + ";arch=gfx950", [], "fail", 1),
+    ([], KNOWN_RUN, [], "pass", 5),
+    ([], KNOWN_RUN + ";seed=2", [], "pass", 0)])
+def test_a_failure_is_known_if_entries_explain_all_of_it_and_a_witness_that_passes_is_unexpected(
+        tmp_path, capsys, findings, scenario, more, verdict, code):
+    made = Result(scenario, "vllm", "0.33.0")
+    for sentence in findings:
+        made.found(sentence)
+    text = json.dumps(dataclasses.asdict(made))
+    python = script(tmp_path, f"cat > \"$5\" <<'E'\n{text}\nE\n")
+    assert main(["e2e", scenario, "--engine", "vllm", "--python", python, *more]) == code
+    out = capsys.readouterr().out
+    assert f"[1/1] {verdict.upper()} {scenario}" in out
+    assert ("  known: VLLM-13-e2e: " in out) == (verdict == "known-fail")
+    assert ("a known failure passed on its witness: VLLM-13-e2e" in out) == (code == 5)
+
+
+def test_an_entry_about_a_finding_of_a_property_explains_that_property_alone():
+    entries = ledger.read(ledger.SHIPPED / "sglang.json")
+    said = ("step 9: coverage: request 2, rows 2..3: keys 16..17 of the request are covered by no "
+            "work")
+    for prefix, verdict in (("P05 ", "known-fail"), ("P01 ", "fail"), ("", "fail")):
+        result = Result("e2e1:cache=fp8", "sglang", "0.5.19")
+        result.found(prefix + said)
+        known.explain(result, entries)
+        assert result.verdict == verdict

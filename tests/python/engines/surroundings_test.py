@@ -1,11 +1,14 @@
 """What an engine finds around it: operations that it registers, amdsmi, AITER's wrappers."""
 
+import inspect
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="a world is CPU-only torch: pip install torch")
 
 from mla_testbed import mla_capture, world  # noqa: E402
-from mla_testbed.engines import Machine, surroundings  # noqa: E402
+from mla_testbed.engines import Machine, plain, surroundings  # noqa: E402
+from mla_testbed.engines.fa import served  # noqa: E402
 
 
 @pytest.fixture
@@ -140,3 +143,12 @@ def test_a_tree_of_aiter_without_code_objects_is_refused_by_name(tmp_path):
     surroundings.whole(str(tmp_path), "gfx950")
     with pytest.raises(ImportError, match="hsa/gfx942"):
         surroundings.whole(str(tmp_path), "gfx942")
+
+
+def test_each_call_of_attention_that_stands_in_for_aiters_is_counted_by_its_name():
+    before = plain.used["stand_in"]
+    called = served._served("stand_in", inspect.signature(lambda q: q), lambda a: a["q"] + 1)
+    assert called(q=3) == 4
+    with pytest.raises(TypeError, match="of this AITER"):
+        called(k=3)
+    assert plain.used["stand_in"] == before + 1

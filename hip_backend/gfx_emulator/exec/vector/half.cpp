@@ -46,8 +46,7 @@ constexpr Handler multiply_add(F) {
 struct Fused {
   template <class Round>
   Half operator()(Round round, Half a, Half b, Half c) const {
-    const double product = static_cast<double>(to_float(a)) * static_cast<double>(to_float(b));
-    return round(to_odd(product + static_cast<double>(to_float(c))));
+    return round(fused_half(a, b, c));
   }
 };
 

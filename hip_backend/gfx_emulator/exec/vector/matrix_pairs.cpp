@@ -157,7 +157,7 @@ constexpr unsigned place(unsigned row, unsigned column) {
 }
 
 // Classes of vfpclassps.
-constexpr int is_zero = 0x06, is_beyond = 0x99, is_denormal = 0x20;
+constexpr int is_zero = 0x06, is_beyond = 0x99;
 
 // Whether with(row) is of the class in any row and column.
 template <int classes, class F>
@@ -170,7 +170,14 @@ inline bool any_of_class(F with) {
 // Not inlined: it would have its own copy of the addends in registers all the time.
 template <class S>
 [[gnu::noinline]] bool any_denormal(const u32* c) {
-  return any_of_class<is_denormal>([&](unsigned r) { return _mm512_load_ps(c + place<S>(r, 0)); });
+  // Twice the magnitude, less one: 0 is above all then.
+  const __m512i one = _mm512_set1_epi32(1);
+  __m512i least = _mm512_set1_epi32(-1);
+  for (unsigned r = 0; r < 16; ++r) {
+    const __m512i bits = _mm512_load_si512(c + place<S>(r, 0));
+    least = _mm512_min_epu32(least, _mm512_sub_epi32(_mm512_add_epi32(bits, bits), one));
+  }
+  return _mm512_cmplt_epu32_mask(least, _mm512_set1_epi32(0x00ffffff)) != 0;
 }
 
 // Whether the sums may not be those of multiply-adds, see above.

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "hip_backend/gfx_emulator/exec/half-inl.hpp"
-#include "hip_backend/gfx_emulator/exec/packed_half-inl.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -95,10 +94,6 @@ inline T limited(i32 value, bool clamp) {
     value = std::clamp<i32>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
   }
   return static_cast<T>(value);
-}
-
-inline float fused_half(float a, float b, float c) {
-  return to_odd(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c));
 }
 
 // Two f32 in a pair of registers.
@@ -258,22 +253,11 @@ void float_dot(Wave& w, const Inst& i) {
   store_packed(w, i, out);
 }
 
-constexpr Handler fuse_halves =
-    triples<float>([](float a, float b, float c, bool) { return fused_half(a, b, c); });
-#if defined(MLA_GFX_HALF_PAIRS)
-void pk_fma_f16(Wave& w, const Inst& i) {
-  fused_half_pairs(w, i, fuse_halves);
-}
-#else
-constexpr Handler pk_fma_f16 = fuse_halves;
-#endif
-
 const Entry entries[] = {
     {"v_pk_add_f16", pairs<float>([](float a, float b, bool) { return a + b; })},
     {"v_pk_mul_f16", pairs<float>([](float a, float b, bool) { return a * b; })},
     {"v_pk_min_f16", pairs<float>([](float a, float b, bool) { return minimum(a, b); })},
     {"v_pk_max_f16", pairs<float>([](float a, float b, bool) { return maximum(a, b); })},
-    {"v_pk_fma_f16", pk_fma_f16},
     {"v_pk_minimum3_f16", triples<float>([](float a, float b, float c, bool) {
        return is_nan(a) || is_nan(b) || is_nan(c) ? a + b + c : minimum(minimum(a, b), c);
      })},

@@ -8,6 +8,8 @@ from typing import Any
 from .adapted import Change
 
 PASS, FAIL, REFUSED, INCONCLUSIVE = "pass", "fail", "refused", "inconclusive"
+#: A failure that a ledger explains.
+KNOWN = "known-fail"
 #: What a finding is about: the builder and its lists, a plan, the result.
 BUILD, PLAN, ATTEND = "build", "plan", "attend"
 

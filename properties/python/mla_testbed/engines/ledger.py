@@ -18,11 +18,14 @@ from typing import Any
 
 from ..errors import UsageError
 from .client import Setting
+from .e2e.scenario import Scenario
 from .findings import Finding
 from .kinds import KINDS
 from .line import CaseLine
 
 FORMAT = "mla-testbed engines ledger 1"
+#: The kind of entries about whole engines: `where` is about fields of the scenario.
+WHOLE = "e2e"
 #: What ships with the package: a file for each engine.
 SHIPPED = pathlib.Path(__file__).with_name("known")
 _KEYS = {"id", "link", "why", "engine", "versions", "aiter", "properties", "where", "text",
@@ -38,8 +41,8 @@ class Known:
         properties: ids of what fails; empty: any.
         where: facts of the step (facts.py): a value, a list of values, or {"min", "max"}.
         text: a regular expression that the finding's sentence or a detail contains.
-        witness: a case that shows it, or "".
-        kind: of steps that show it (kinds.KINDS).
+        witness: a case that shows it, of WHOLE a scenario, or "".
+        kind: of steps that show it (kinds.KINDS), or WHOLE.
         options: of the adapter: name -> values with which a run can show it, "" for a run that does
             not name it. Options that are not here may have any value.
     """
@@ -111,15 +114,16 @@ def _entry(entry: dict[str, Any], path: pathlib.Path) -> Known:
         raise UsageError(f"ledger '{path}', entry {name}: unknown key {sorted(unknown)[0]}; "
                          f"expected {', '.join(sorted(_KEYS))}")
     try:
-        if entry.get("kind", "decode") not in KINDS:
-            raise ValueError(f"kind '{entry['kind']}' is unknown; expected {' or '.join(KINDS)}")
+        kinds = (*KINDS, WHOLE)
+        if entry.get("kind", "decode") not in kinds:
+            raise ValueError(f"kind '{entry['kind']}' is unknown; expected {' or '.join(kinds)}")
         values: dict[str, Any] = {key: _value(key, value) for key, value in entry.items()}
         for key in ("id", "link", "why", "engine"):
             if key not in values:
                 raise ValueError(f"it has no {key}")
         re.compile(values.get("text", ""))
         if values.get("witness"):
-            CaseLine.parse(values["witness"])
+            (Scenario if entry.get("kind") == WHOLE else CaseLine).parse(values["witness"])
         return Known(**values)
     except (UsageError, ValueError, re.error) as e:
         raise UsageError(f"ledger '{path}', entry {name}: {e}") from e

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 
 from ..ported import Ported
 from .adapted import Change
-from .findings import FAIL, INCONCLUSIVE, PASS, REFUSED, Judgement
+from .findings import FAIL, INCONCLUSIVE, KNOWN, PASS, REFUSED, Judgement
 from .ledger import Known
 
 HELD, FAILED, USAGE, ENVIRONMENT, UNDECIDED, UNEXPECTED, SKIPPED = 0, 1, 2, 3, 4, 5, 10
@@ -130,7 +130,7 @@ class Tally:
             return FAILED
         if self.unexpected:
             return UNEXPECTED
-        ran = self.verdicts[PASS] + self.verdicts["known-fail"]
+        ran = self.verdicts[PASS] + self.verdicts[KNOWN]
         if self.interrupted or self.verdicts[INCONCLUSIVE] or ran == 0 or self.left_out:
             return UNDECIDED
         return HELD
@@ -138,7 +138,7 @@ class Tally:
 
 def summary(tally: Tally, ledger: list[Known]) -> str:
     """Counts, and why cases were refused or not judged."""
-    order = (PASS, FAIL, "known-fail", REFUSED, INCONCLUSIVE)
+    order = (PASS, FAIL, KNOWN, REFUSED, INCONCLUSIVE)
     counts = ", ".join(f"{tally.verdicts[v]} {v}" for v in order if tally.verdicts[v])
     rate = tally.cases / tally.seconds if tally.seconds else 0.0
     lines = [f"engine {tally.engine} {tally.version}, aiter {tally.aiter}",

@@ -92,6 +92,11 @@ const std::vector<Mix> mixes = {
     {"denormal addends, one number of a row",
      [](Random& r) { return r() % 16 == 0 ? ordinary_half(r) : 0; },
      [](Random& r) { return r() % 16 == 0 ? ordinary_byte(r) : 0; }, denormal},
+    {"zeros, one addend the smallest or the largest denormal", [](Random&) { return 0U; },
+     [](Random&) { return 0U; },
+     [](Random& r) {
+       return r() % 256 == 0 ? one_of(r, {1, 0x80000001, 0x007fffff, 0x807fffff}) : 0;
+     }},
     {"sums that cancel out", [](Random& r) { return one_of(r, {0x3f80, 0xbf80, 0, 0x8000}); },
      [](Random& r) { return one_of(r, {0x40, 0xc0, 0, 0x38}); },
      [](Random& r) { return one_of(r, {0, 0x80000000, 1, 0x80000001, 0x3f800000, 0x007fffff}); }},

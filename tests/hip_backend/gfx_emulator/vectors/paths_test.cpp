@@ -20,8 +20,8 @@ constexpr unsigned threads = OnPath::threads, first = OnPath::first, result = vg
 // Both paths, `rounds` times over what `draw` gives.
 template <class Draw>
 void same_bits(const Words& operation, unsigned sources, std::uint32_t mode, int rounds, Draw draw,
-               HostPath path = HostPath::avx2) {
-  const OnPath::Options options = {.sources = sources, .result = result, .mode = mode};
+               HostPath path = HostPath::avx2, unsigned destination = result) {
+  const OnPath::Options options = {.sources = sources, .result = destination, .mode = mode};
   const OnPath portable(HostPath::portable, operation, options), other(path, operation, options);
   for (int round = 0; round < rounds; ++round) {
     Rows data(std::size_t{sources} * threads);
@@ -66,8 +66,11 @@ TEST_CASE("2^x has the same bits on the AVX2 and AVX-512 paths as on the portabl
 }
 
 TEST_CASE(
-    "fused multiply-adds of f16 pairs have the same bits on the AVX2 path as on the portable one") {
-  if (!mla::gfx::has_host_path(HostPath::avx2)) return mla::test::skip("no AVX2 here");
+    "fused multiply-adds of f16 pairs have the same bits on the AVX2 and AVX-512 paths as on the "
+    "portable one, whatever MODE says of f32 and whether the result replaces a source") {
+  const auto path = GENERATE(HostPath::avx2, HostPath::avx512_bf16);
+  if (!mla::gfx::has_host_path(path))
+    return mla::test::skip(std::string("no ") + mla::gfx::name(path) + " here");
   std::mt19937 random(2);
   constexpr std::uint32_t edges[] = {0,      0x8000, 1,      0x8001, 0x3ff,  0x400,
                                      0x8400, 0x3c00, 0xbc00, 0x3bff, 0x7bff, 0xfbff,
@@ -84,8 +87,12 @@ TEST_CASE(
   constant.src[1] = 242;  // 1.0 in the low half
   auto clamped = plain;
   clamped.clamp = true;
-  for (const std::uint32_t mode : {0xf0U, 0xc0U, 0xffU}) {
-    for (const auto& fields : {plain, chosen, constant, clamped})
-      same_bits(encode::vop3p(0x0e, fields), 3, mode, 60, pair);
+  for (const std::uint32_t mode : {0xf0U, 0xc0U, 0xf1U, 0xf2U, 0xffU}) {
+    for (auto fields : {plain, chosen, constant, clamped}) {
+      for (const unsigned destination : {result, first, first + 1, first + 2}) {
+        fields.dst = destination;
+        same_bits(encode::vop3p(0x0e, fields), 3, mode, 15, pair, path, destination);
+      }
+    }
   }
 }

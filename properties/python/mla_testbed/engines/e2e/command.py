@@ -16,9 +16,10 @@ from collections.abc import Iterator
 
 from ...errors import UsageError
 from ...ported import Ported
-from .. import report
+from .. import ledger, report
 from ..client import EngineMissing, Setting, interpreter
-from ..findings import FAIL, INCONCLUSIVE, PASS
+from ..findings import FAIL, INCONCLUSIVE, KNOWN, PASS
+from . import known
 from .judged import Result
 from .scenario import NAMED, Scenario, drawn
 
@@ -31,13 +32,14 @@ class Runner:
 
     Attributes:
         engine: its name. python: the engine's interpreter. timeout: seconds for a scenario.
-        bundles: where launches of faults are saved, or None.
+        bundles: where launches of faults are saved, or None. ledger: known failures.
     """
 
     engine: str
     python: str
     timeout: float
     bundles: pathlib.Path | None = None
+    ledger: tuple[ledger.Known, ...] = ()
 
     def run(self, scenario: Scenario, bundle: tuple[pathlib.Path, int, int, int] | None = None
             ) -> Result:
@@ -49,7 +51,9 @@ class Runner:
                 code = self._call(["-m", "mla_testbed.engines.e2e.worker", self.engine,
                                    str(scenario), str(path), *more], scratch, log)
                 if path.is_file():
-                    return Result.read(path)
+                    result = Result.read(path)
+                    known.explain(result, self.ledger)
+                    return result
                 log.seek(0)
                 said = log.read().decode(errors="replace").strip().splitlines() or ["nothing"]
             why = f"no result within {self.timeout:g} s" if code is None else (
@@ -90,9 +94,10 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"e2e needs a SCENARIO or --random N; expected one of {', '.join(NAMED)}")
     bundles = pathlib.Path(options.bundles).resolve() if options.bundles else None
     runner = Runner(options.engine, interpreter(Setting(options.engine, options.python)),
-                    options.timeout, bundles)
+                    options.timeout, bundles, _ledger(options))
     tally: collections.Counter[str] = collections.Counter()
     ported: Ported | None = None
+    gone: list[str] = []
     started = time.monotonic()
     for number, scenario in enumerate(scenarios, 1):
         result = runner.run(scenario)
@@ -101,6 +106,7 @@ def run(options: argparse.Namespace) -> int:
                 result = smaller(runner, result, options.shrink)
             result.bundle = runner.saved(result)
         tally[result.verdict] += 1
+        gone += known.witnessed(result, runner.ledger)
         if result.ported is not None:
             one = Ported.of_json(result.ported)
             ported = one if ported is None else ported.together(one)
@@ -110,13 +116,25 @@ def run(options: argparse.Namespace) -> int:
             with pathlib.Path(options.json).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(dataclasses.asdict(result)) + "\n")
     print(f"scenarios {len(scenarios)}: {tally[PASS]} pass, {tally[FAIL]} fail, "
-          f"{tally[INCONCLUSIVE]} inconclusive; {time.monotonic() - started:.0f} s")
+          f"{tally[KNOWN]} known, {tally[INCONCLUSIVE]} inconclusive; "
+          f"{time.monotonic() - started:.0f} s")
+    for name in gone:
+        print(f"a known failure passed on its witness: {name}")
     left_out = ported is not None and bool(ported.changed) and not options.ported
     for line in () if ported is None else ported.lines() + [ported.advice("--ported")] * left_out:
         print(line)
     if tally[FAIL]:
         return report.FAILED
-    return report.UNDECIDED if tally[INCONCLUSIVE] or left_out else report.HELD
+    if tally[INCONCLUSIVE] or left_out:
+        return report.UNDECIDED
+    return report.UNEXPECTED if gone else report.HELD
+
+
+def _ledger(options: argparse.Namespace) -> tuple[ledger.Known, ...]:
+    if options.no_ledger:
+        return ()
+    path = pathlib.Path(options.ledger) if options.ledger else ledger.SHIPPED
+    return tuple(ledger.read(path))
 
 
 def lines(result: Result, engine: str) -> Iterator[str]:
@@ -125,6 +143,8 @@ def lines(result: Result, engine: str) -> Iterator[str]:
            f"{result.version} aiter={result.aiter or 'not asked'}")
     for finding in result.findings[:6]:
         yield f"  {finding}"
+    for why in result.known:
+        yield f"  known: {why}"
     if result.tokens:
         how = f"each ahead by {result.margin:.2f}" if result.margin else "without a margin"
         yield (f"  tokens {result.equal} of {result.tokens} equal ({how}); regret "

@@ -16,7 +16,8 @@ class Result:
 
     Attributes:
         scenario, engine, version, aiter: what ran.
-        verdict: PASS, FAIL or INCONCLUSIVE. findings: sentences, the first one first.
+        verdict: PASS, FAIL, INCONCLUSIVE, or KNOWN. findings: sentences, the first one first.
+        known: entries of a ledger that explain them.
         equal, tokens: tokens as float32 chooses them, of all. margin: of the prompts; 0: none.
         regret, allowed: by how much a chosen logit was below the best, and what rounding explains.
         worst: share of its bound that a tensor used at most.
@@ -36,6 +37,7 @@ class Result:
     aiter: str = ""
     verdict: str = PASS
     findings: list[str] = dataclasses.field(default_factory=list)
+    known: list[str] = dataclasses.field(default_factory=list)
     equal: int = 0
     tokens: int = 0
     margin: float = 0.0

@@ -27,6 +27,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     made.add_argument("--bundles", metavar="DIR", help="save the decode launch of each fault")
     made.add_argument("--shrink", type=int, default=0, metavar="N",
                       help="make a failing scenario smaller, in at most N further runs")
+    made.add_argument("--ledger", metavar="FILE",
+                      help="known failures (those that ship with the package)")
+    made.add_argument("--no-ledger", action="store_true", help="nothing is known")
     made.add_argument("--ported", action="store_true",
                       help="accept that ports run in place of C++ of AITER that was changed")
     made.add_argument("--json", metavar="FILE", help="write what was found, one object a line")

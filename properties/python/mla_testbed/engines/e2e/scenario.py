@@ -18,7 +18,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 }
 _RANGES = {"draft": (0, 8), "graphs": (0, 1), "chunk": (0, 4096), "prefix": (0, 1),
            "requests": (1, 32), "tokens": (1, 256), "longest": (1, 1024), "layers": (1, 8),
-           "late": (0, 1), "running": (0, 32), "ranks": (1, 4), "dcp": (1, 4),
+           "late": (0, 1), "running": (0, 32), "ranks": (1, 4), "dcp": (1, 8),
            "seed": (0, 2**32 - 1)}
 
 

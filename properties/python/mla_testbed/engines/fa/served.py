@@ -21,6 +21,7 @@ import torch
 
 from ... import world
 from ...errors import FaultError, UnsupportedError
+from .. import plain
 from ..dense import attention
 
 #: unified_attention by the name that engines import, and AITER's files that may have it.
@@ -77,6 +78,7 @@ def _served(
         except TypeError as e:
             raise TypeError(f"{name}() of this AITER: {e}") from e
         bound.apply_defaults()
+        plain.used[name] += 1
         entered = world.active()
         with contextlib.nullcontext() if entered is None else entered.kernel():
             return body(bound.arguments)
