@@ -83,6 +83,26 @@ DecodeMetadata metadata_of(const Stage1Call& call) {
   return md;
 }
 
+// Works whose pages are their request's own if heads are folded so many times. Group f - 1 of a
+// request with keys has its pages with fold f and no smaller one; a larger one is as good where the
+// batch has no other request with works.
+std::int64_t works_in_place(const Stage1Call& call, std::int64_t fold) {
+  const auto& works = call.plan->work_info;
+  const auto& ends = call.plan->work_indptr;
+  const std::int64_t last = ends.empty() ? 0 : ends.back();
+  const std::int64_t used =
+      std::clamp<std::int64_t>(last, 0, std::ssize(works) / plan::kWorkItemWords);
+  std::int64_t count = 0;
+  for (std::int64_t w = 0; w < used; ++w) {
+    const plan::WorkItem work = plan::work_of(works.data() + w * plan::kWorkItemWords);
+    const std::int64_t request = work.batch / fold;
+    if (work.batch < 0 || request + 1 >= std::ssize(call.kv_indptr)) continue;
+    const auto r = static_cast<std::size_t>(request);
+    if (work.kv_begin >= call.kv_indptr[r] && work.kv_end <= call.kv_indptr[r + 1]) ++count;
+  }
+  return count;
+}
+
 // Without a bf16 output a single split leaves its result in the partial buffers.
 void write_partials(TaskList& list, std::int64_t partial_rows) {
   for (Task& task : list.tasks) {
@@ -95,20 +115,18 @@ void write_partials(TaskList& list, std::int64_t partial_rows) {
 }  // namespace
 
 std::int64_t fold_of(const Stage1Call& call) {
-  if (!call.plan) return 1;
-  const auto& works = call.plan->work_info;
-  const auto& ends = call.plan->work_indptr;
-  const std::int64_t used =
-      ends.empty()
-          ? 0
-          : std::clamp<std::int64_t>(ends.back(), 0, std::ssize(works) / plan::kWorkItemWords);
-  std::int64_t last = 0;
-  for (std::int64_t work = 0; work < used; ++work)
-    last =
-        std::max<std::int64_t>(last, works[static_cast<std::size_t>(work * plan::kWorkItemWords)]);
-  const std::int64_t requests = std::max<std::int64_t>(std::ssize(call.qo_indptr) - 1, 1);
-  const std::int64_t fold = last / requests + 1;
-  return fold * call.qo_indptr.back() <= call.q_rows ? fold : 1;
+  const std::int64_t rows = call.qo_indptr.back();
+  if (!call.plan || rows < 1 || call.heads < 1) return 1;
+  const std::int64_t most = std::min(call.q_rows / rows, kMaxHeads / call.heads);
+  std::int64_t best = 1;
+  std::int64_t best_works = 0;
+  for (std::int64_t fold = 1; fold <= most; ++fold) {
+    const std::int64_t works = works_in_place(call, fold);
+    if (works <= best_works) continue;
+    best = fold;
+    best_works = works;
+  }
+  return best;
 }
 
 Result<TaskList> stage1_tasks(const Stage1Call& call) {

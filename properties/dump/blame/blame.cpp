@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/engine/decode_builder.hpp"
 #include "core/say.hpp"
 #include "core/units.hpp"
 #include "properties/dump/blame/differences.hpp"
@@ -32,20 +33,33 @@ std::optional<plan::BufferSizes> room_for(const plan::PlanInput& in, const Found
   return with_room(captured, *asked);
 }
 
+// Runs a planner into buffers of given sizes.
+using Planner = Result<plan::Plan>(const plan::PlanInput&, const plan::BufferSizes&);
+
 // Where the captured buffers are not what the planner gives; at most a few of many places. Nothing
 // if it gives no plan.
 std::optional<std::vector<Difference>> differences(const plan::PlanInput& input,
-                                                   const FoundPlan& found) {
+                                                   const FoundPlan& found,
+                                                   Planner* planner = plan::make_plan) {
   const auto sizes = room_for(input, found);
   if (!sizes) return std::nullopt;
-  const auto plan = plan::make_plan(input, *sizes);
+  const auto plan = planner(input, *sizes);
   if (!plan) return std::nullopt;
   return differences(*plan, found);
 }
 
-bool gives(const plan::PlanInput& input, const FoundPlan& found) {
-  const auto different = differences(input, found);
+bool gives(const plan::PlanInput& input, const FoundPlan& found,
+           Planner* planner = plan::make_plan) {
+  const auto different = differences(input, found, planner);
   return different && different->empty();
+}
+
+// Whether AITER's planner gives the buffers, or ours, whose plan of a step has no empty work.
+bool either_gives(plan::PlanInput input, const FoundPlan& found) {
+  input.fidelity = plan::Fidelity::as_aiter;
+  if (gives(input, found)) return true;
+  input.fidelity = plan::Fidelity::safe;
+  return gives(input, found, plan_step);
 }
 
 // What the planner writes past the end of a captured buffer, in words. Empty: nothing.
@@ -79,13 +93,17 @@ std::vector<plan::PlanInput> asked_of(const PlannerCall& call) {
 }
 
 // The few words in which the buffers differ from a plan for this call; empty if they are many. Our
-// plan differs from AITER's where that one hides keys.
+// plan differs from AITER's where that one hides keys, and that of a step has no work without a
+// key.
 std::string damage(std::vector<plan::PlanInput> asked, const FoundPlan& found) {
   asked.push_back(asked[0]);
   asked.back().fidelity = plan::Fidelity::safe;
   std::vector<Difference> least(kFewWords + 1);
-  for (const plan::PlanInput& input : asked)
-    if (const auto d = differences(input, found); d && d->size() < least.size()) least = *d;
+  const auto take = [&](const std::optional<std::vector<Difference>>& d) {
+    if (d && d->size() < least.size()) least = *d;
+  };
+  for (const plan::PlanInput& input : asked) take(differences(input, found));
+  take(differences(asked.back(), found, plan_step));
   return few_words(least);
 }
 
@@ -131,9 +149,8 @@ Diagnosis blame(const PlannerCall& call, const FoundPlan& found) {
     }
   for (const Mistake& mistake : likely_mistakes(call)) {
     PlannerCall question = call;
-    question.input.fidelity = plan::Fidelity::as_aiter;
     mistake.ask(question);
-    if (gives(question.input, found)) return {Culprit::builder, mistake.sentence};
+    if (either_gives(question.input, found)) return {Culprit::builder, mistake.sentence};
   }
   if (const std::string words = damage(asked, found); !words.empty())
     return {Culprit::stale, words};
