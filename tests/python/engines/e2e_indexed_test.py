@@ -207,9 +207,10 @@ def test_an_indexer_whose_positions_are_one_late_is_off_by_more_than_rounding(ma
         assert float((found[name] - right[name]).abs().max()) > 2 * asked.floor.of(name)
 
 
-def test_a_model_with_an_indexer_takes_no_drafts():
-    with pytest.raises(UsageError, match="expected spec=none, found spec=ngram"):
-        Scenario.parse("e2e1:model=dsa;spec=ngram;draft=2")
+def test_the_drafts_of_a_model_with_an_indexer_repeat_its_only_layer():
+    assert Scenario.parse("e2e1:model=dsa;spec=mtp;draft=2;layers=1").draft == 2
+    with pytest.raises(UsageError, match="model=mla or dsa and layers=1, found model=dsa;layers=2"):
+        Scenario.parse("e2e1:model=dsa;spec=mtp;draft=2")
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])

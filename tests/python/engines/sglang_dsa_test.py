@@ -56,7 +56,10 @@ def test_each_plant_fails_by_the_tensor_that_it_changes_and_none_passes():
         plant: ("fail", CAUGHT.get(plant, "selection")) for plant in found}
 
 
-def test_a_block_that_sglang_does_not_have_is_inconclusive_by_its_value(tmp_path):
-    found, _ = served(tmp_path, "e2e1:model=dsa;block=16")
+@pytest.mark.parametrize(("scenario", "says"), [
+    ("e2e1:model=dsa;block=16", "'block' is 16; SGLang's indexer has blocks of 1 or 64"),
+    ("e2e1:model=dsa;block=64;spec=mtp;draft=1;layers=1", "found model=dsa;spec=mtp")])
+def test_what_sglang_does_not_have_is_inconclusive_by_its_value(tmp_path, scenario, says):
+    found, _ = served(tmp_path, scenario)
     assert found["verdict"] == "inconclusive"
-    assert "'block' is 16; SGLang's indexer has blocks of 1 or 64" in found["findings"][0]
+    assert says in found["findings"][0]

@@ -186,6 +186,22 @@ def index_key_of_next_row(whole):
     module.fused_norm_rope = shifted
 
 
+def drafts_see_later_rows(whole):
+    """Each verified row is indexed with the number of keys of its request's last row."""
+    made_by = importlib.import_module(
+        "vllm.v1.attention.backends.mla.indexer").DeepseekV32IndexerMetadataBuilder
+    real = made_by.build
+
+    def build(self, *rest, **named):
+        made = real(self, *rest, **named)
+        if made.decode is not None:
+            rows = made.decode.seq_lens.view(-1, _DRAFTED + 1)
+            rows.copy_(rows.amax(1, keepdim=True).expand_as(rows).clone())
+        return made
+
+    made_by.build = build
+
+
 #: Group -> plants of one machine and one model, each with its scenario.
 _MLA = "e2e1:requests=3;tokens=6;longest=40;layers=1"
 _FP8 = "e2e1:arch=gfx950;cache=fp8;requests=4;tokens=4;longest=70;layers=1;late=1"
@@ -193,7 +209,12 @@ _FP8 = "e2e1:arch=gfx950;cache=fp8;requests=4;tokens=4;longest=70;layers=1;late=
 _STAGED = "e2e1:arch=gfx950;cache=fp8;requests=2;tokens=1;longest=48;layers=1;late=1;chunk=48"
 _FA = "e2e1:model=llama;heads=8;requests=3;tokens=6;longest=60;layers=1;chunk=24;prefix=1"
 _DSA = "e2e1:arch=gfx950;model=dsa;requests=2;tokens=3;longest=150;layers=1"
+_DRAFTED = 1
+_DSA_MTP = f"{_DSA};spec=mtp;draft={_DRAFTED}"
 GROUPS = {
+    "dsa-mtp": {
+        "none": _DSA_MTP,
+        "drafts_see_later_rows": _DSA_MTP},
     "dsa": {
         "none": _DSA,
         "conversion_of_next_request": _DSA,

@@ -80,13 +80,10 @@ class Scenario:
         if (self.spec == "none") != (self.draft == 0):
             raise UsageError(f"scenario fields 'spec' and 'draft' are {self.spec} and {self.draft};"
                              " expected draft=0 for spec=none, and more for others")
-        if self.spec == "mtp" and (self.model != "mla" or self.layers != 1):
+        if self.spec == "mtp" and (self.model == "llama" or self.layers != 1):
             raise UsageError("scenario field 'spec' is mtp, whose draft repeats a target of one "
-                             f"layer; expected model=mla;layers=1, found model={self.model};"
-                             f"layers={self.layers}")
-        if self.model == "dsa" and self.spec != "none":
-            raise UsageError("scenario field 'model' is dsa; expected spec=none, found "
-                             f"spec={self.spec}")
+                             f"layer; expected model=mla or dsa and layers=1, found "
+                             f"model={self.model};layers={self.layers}")
         if self.ranks > 1 and (self.model != "mla" or self.running or self.requests < self.ranks):
             raise UsageError(f"scenario field 'ranks' is {self.ranks}; expected model=mla, "
                              f"running=0 and a request for each, found model={self.model};"
@@ -184,6 +181,8 @@ NAMED: dict[str, Scenario] = {
                             longest=200, chunk=96, prefix=1, late=1),
     "dsa-graphs": Scenario(model="dsa", block=1, requests=3, tokens=6, longest=180, graphs=1,
                            layers=1),
+    "dsa-mtp": Scenario(model="dsa", spec="mtp", draft=3, requests=3, tokens=8, longest=200,
+                        graphs=1, layers=1),
     "idle": Scenario(requests=3, tokens=8, longest=60, ranks=2),
     "idle-graphs": Scenario(requests=5, tokens=8, longest=60, ranks=2, graphs=1, chunk=32,
                             prefix=1, late=1),

@@ -188,6 +188,9 @@ def _expect(scenario: Scenario) -> None:
     if s.model not in _BACKENDS or s.spec == "ngram":
         raise UsageError("SGLang serves scenarios with model=mla or model=dsa and spec=none or "
                          f"spec=mtp here; found model={s.model};spec={s.spec}")
+    if s.model == "dsa" and s.spec != "none":
+        raise UsageError("SGLang serves drafts of model=mla alone here: it takes a draft model of "
+                         f"its own for one without an indexer; found model=dsa;spec={s.spec}")
     if s.model == "dsa" and s.block not in indexer.BLOCKS:
         raise UsageError(f"scenario field 'block' is {s.block}; SGLang's indexer has blocks of "
                          f"{' or '.join(map(str, indexer.BLOCKS))} on this GPU")

@@ -148,11 +148,12 @@ class Watch(Recorder):
             from vllm.forward_context import get_forward_context
 
             result = before(layer, positions, low, latent, rope, key, weights, output)
-            context = get_forward_context()
-            if context.attn_metadata is None or layer.kv_cache.numel() == 0:
+            context, number = get_forward_context(), _number_of(layer.layer_name)
+            if context.attn_metadata is None or layer.kv_cache.numel() == 0 or (
+                    number >= self._scenario.layers):
                 return result
             slots, cache = context.slot_mapping[layer.layer_name], layer.kv_cache
-            kept = self.keep(_number_of(layer.layer_name))
+            kept = self.keep(number)
             selection = layer.topk_indices_buffer[:len(output)]
 
             def keep() -> None:
@@ -166,7 +167,7 @@ class Watch(Recorder):
                 kept({"key": key, "selection": selection, "attention": output})
 
             self.launch([output], keep)
-            if _number_of(layer.layer_name) == 0:
+            if number == 0:
                 metadata = context.attn_metadata[layer.layer_name]
                 dense = bool(layer._use_sparse_mha(metadata))  # noqa: SLF001
                 self.launch([output], lambda: self._selected_lists(metadata, cache, dense=dense))
