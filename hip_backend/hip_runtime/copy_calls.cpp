@@ -11,7 +11,8 @@ hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemc
   return rt::submit(stream, rt::linear_copy(to, from, bytes, kind));
 }
 hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind) {
-  return hipMemcpyAsync(to, from, bytes, kind, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemcpyAsync(to, from, bytes, kind, nullptr));
 }
 hipError_t hipMemcpyWithStream(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
                                hipStream_t stream) {
@@ -31,13 +32,13 @@ hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t to, hipDeviceptr_t from, std::size_
   return hipMemcpyAsync(to, from, bytes, hipMemcpyDeviceToDevice, stream);
 }
 hipError_t hipMemcpyHtoD(hipDeviceptr_t to, const void* from, std::size_t bytes) {
-  return hipMemcpyHtoDAsync(to, from, bytes, nullptr);
+  return hipMemcpy(to, from, bytes, hipMemcpyHostToDevice);
 }
 hipError_t hipMemcpyDtoH(void* to, hipDeviceptr_t from, std::size_t bytes) {
-  return hipMemcpyDtoHAsync(to, from, bytes, nullptr);
+  return hipMemcpy(to, from, bytes, hipMemcpyDeviceToHost);
 }
 hipError_t hipMemcpyDtoD(hipDeviceptr_t to, hipDeviceptr_t from, std::size_t bytes) {
-  return hipMemcpyDtoDAsync(to, from, bytes, nullptr);
+  return hipMemcpy(to, from, bytes, hipMemcpyDeviceToDevice);
 }
 hipError_t hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
                               std::size_t bytes, hipStream_t stream) {

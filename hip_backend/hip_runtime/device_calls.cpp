@@ -83,16 +83,19 @@ std::optional<int> attribute_of(const hipDeviceProp_t& p, hipDeviceAttribute_t a
 extern "C" {
 
 hipError_t hipGetDevice(int* device) {
+  if (device == nullptr) return rt::keep(hipErrorInvalidValue);
   return *device = 0, hipSuccess;
 }
 hipError_t hipSetDevice(int device) {
   return device == 0 ? hipSuccess : rt::keep(hipErrorInvalidDevice);
 }
 hipError_t hipGetDeviceCount(int* count) {
+  if (count == nullptr) return rt::keep(hipErrorInvalidValue);
   return *count = 1, hipSuccess;
 }
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
   const rt::Turn turn;
+  if (properties == nullptr) return rt::keep(hipErrorInvalidValue);
   if (device != 0) return rt::keep(hipErrorInvalidDevice);
   *properties = {};
   const bool gfx950 = rt::runtime().is_gfx950();
@@ -124,6 +127,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
 }
 hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device) {
   const rt::Turn turn;
+  if (value == nullptr) return rt::keep(hipErrorInvalidValue);
   hipDeviceProp_t properties;
   if (const auto bad = hipGetDeviceProperties(&properties, device)) return bad;
   const auto found = rt::attribute_of(properties, attribute);
@@ -137,9 +141,11 @@ hipError_t hipInit(unsigned flags) {
   return flags == 0 ? hipSuccess : rt::keep(hipErrorInvalidValue);
 }
 hipError_t hipRuntimeGetVersion(int* version) {
+  if (version == nullptr) return rt::keep(hipErrorInvalidValue);
   return *version = HIP_VERSION, hipSuccess;
 }
 hipError_t hipDriverGetVersion(int* version) {
+  if (version == nullptr) return rt::keep(hipErrorInvalidValue);
   return *version = HIP_VERSION, hipSuccess;
 }
 // How a host waits; here it never does.
@@ -151,10 +157,12 @@ hipError_t hipSetDeviceFlags(unsigned flags) {
 }
 hipError_t hipGetDeviceFlags(unsigned* flags) {
   const rt::Turn turn;
+  if (flags == nullptr) return rt::keep(hipErrorInvalidValue);
   return *flags = rt::runtime().flags, hipSuccess;
 }
 // There is one device, and none is a peer of its own.
 hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (can == nullptr) return rt::keep(hipErrorInvalidValue);
   if (device != 0 || peer != 0) return rt::keep(hipErrorInvalidDevice);
   return *can = 0, hipSuccess;
 }
@@ -170,10 +178,11 @@ hipError_t hipDeviceDisablePeerAccess(int) {
 }
 hipError_t hipDeviceSynchronize() {
   const rt::Turn turn;
-  return rt::refuse_while_capturing("hipDeviceSynchronize");
+  return rt::waited(rt::refuse_while_capturing("hipDeviceSynchronize"));
 }
 hipError_t hipDeviceGet(hipDevice_t* device, int ordinal) {
-  if (device == nullptr || ordinal != 0) return rt::keep(hipErrorInvalidValue);
+  if (device == nullptr) return rt::keep(hipErrorInvalidValue);
+  if (ordinal != 0) return rt::keep(hipErrorInvalidDevice);
   return *device = 0, hipSuccess;
 }
 hipError_t hipDeviceGetName(char* name, int bytes, hipDevice_t device) {

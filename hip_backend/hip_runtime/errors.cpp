@@ -39,6 +39,8 @@ const char* hipGetErrorString(hipError_t error) {
   return rt::text_of(error).text;
 }
 hipError_t hipGetLastError() {
+  const rt::Turn turn;
+  if (rt::last_error() == rt::runtime().unreported) rt::runtime().unreported = hipSuccess;
   return std::exchange(rt::last_error(), hipSuccess);
 }
 hipError_t hipPeekAtLastError() {

@@ -136,8 +136,9 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
   for (const gfx::Event& event : report->findings) r.launched.findings.push_back(event.line());
   for (const gfx::Event& event : report->faults) r.launched.faults.push_back(event.line());
   if (r.defers_faults) return hipSuccess;
-  if (!printed.assertions.empty()) return keep(hipErrorAssert);
-  return keep(report->faults.empty() ? hipSuccess : hipErrorLaunchFailure);
+  if (!printed.assertions.empty()) return keep(r.unreported = hipErrorAssert);
+  if (!report->faults.empty()) return keep(r.unreported = hipErrorLaunchFailure);
+  return hipSuccess;
 }
 
 }  // namespace mla::hip_runtime

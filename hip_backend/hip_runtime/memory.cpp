@@ -15,7 +15,7 @@ std::size_t free_memory() {
   return most_memory - std::min(used, most_memory);
 }
 
-hipError_t allocate(void** pointer, std::size_t bytes) {
+hipError_t allocate(void** pointer, std::size_t bytes, hipMemoryType type) {
   if (pointer == nullptr) return keep(hipErrorInvalidValue);
   if (bytes == 0) return *pointer = nullptr, hipSuccess;
   *pointer = nullptr;
@@ -27,6 +27,7 @@ hipError_t allocate(void** pointer, std::size_t bytes) {
         fresh ? memory.allocate_fresh(bytes, allocated) : memory.allocate(bytes, allocated);
     if (!range) return keep(hipErrorOutOfMemory);
     *pointer = range->data();
+    if (type != hipMemoryTypeDevice) runtime().shared[*pointer] = type;
   } catch (const std::bad_alloc&) {
     return keep(hipErrorOutOfMemory);
   }
@@ -44,7 +45,9 @@ bool forget(const void* base, std::string_view name) {
 
 hipError_t release(void* pointer) {
   if (pointer == nullptr) return hipSuccess;
-  return forget(pointer, allocated) ? hipSuccess : keep(hipErrorInvalidValue);
+  if (!forget(pointer, allocated)) return keep(hipErrorInvalidValue);
+  runtime().shared.erase(pointer);
+  return hipSuccess;
 }
 
 namespace {
@@ -94,6 +97,10 @@ Side side_of(const void* pointer, std::size_t bytes) {
 
 // Nothing is copied unless every row may be.
 hipError_t run(const CopyWork& work) {
+  if (static_cast<unsigned>(work.kind) > hipMemcpyDefault)
+    return fault(
+        hipErrorInvalidMemcpyDirection,
+        say("hipMemcpy: the kind of copy is ", static_cast<int>(work.kind), "; expected 0 to 4"));
   if (work.extent.empty()) return hipSuccess;
   if (work.to.base == nullptr || work.from.base == nullptr) return keep(hipErrorInvalidValue);
   const bool both = work.kind == hipMemcpyDeviceToDevice;

@@ -9,7 +9,7 @@
 
 namespace mla::hip_runtime {
 
-hipError_t allocate(void** pointer, std::size_t bytes);
+hipError_t allocate(void** pointer, std::size_t bytes, hipMemoryType type = hipMemoryTypeDevice);
 // Forgets the range that begins here, if it has this name.
 bool forget(const void* base, std::string_view name);
 hipError_t release(void* pointer);

@@ -38,13 +38,13 @@ hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) {
                              hipHostMallocWriteCombined | hipHostMallocNumaUser |
                              hipHostMallocCoherent | hipHostMallocNonCoherent;
   if ((flags & ~known) != 0) return rt::keep(hipErrorInvalidValue);
-  return rt::allocate(pointer, bytes);
+  return rt::allocate(pointer, bytes, hipMemoryTypeHost);
 }
 hipError_t hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
   const rt::Turn turn;
   if (flags != hipMemAttachGlobal && flags != hipMemAttachHost)
     return rt::keep(hipErrorInvalidValue);
-  return rt::allocate(pointer, bytes);
+  return rt::allocate(pointer, bytes, hipMemoryTypeManaged);
 }
 hipError_t hipMemGetInfo(std::size_t* free, std::size_t* total) {
   const rt::Turn turn;
@@ -58,6 +58,8 @@ hipError_t hipDeviceReset() {
   for (const auto& range : *ranges)
     if (range.name == rt::allocated || range.name == rt::registered)
       (void)rt::runtime().memory.release(reinterpret_cast<const void*>(range.base));
+  rt::runtime().shared.clear();
+  rt::runtime().unreported = hipSuccess;
   return hipSuccess;
 }
 hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
@@ -145,8 +147,11 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void
   auto* const same = const_cast<void*>(pointer);
   *attributes = {};
   if (range == nullptr) return hipSuccess;
-  const bool is_host = range->name == rt::registered;
-  *attributes = {is_host ? hipMemoryTypeHost : hipMemoryTypeDevice, 0, same, same, 0, 0};
+  const auto shared = rt::runtime().shared.find(reinterpret_cast<const void*>(range->base));
+  const hipMemoryType type = shared != rt::runtime().shared.end() ? shared->second
+                             : range->name == rt::registered      ? hipMemoryTypeHost
+                                                                  : hipMemoryTypeDevice;
+  *attributes = {type, 0, same, same, type == hipMemoryTypeManaged ? 1 : 0, 0};
   return hipSuccess;
 }
 hipError_t hipPointerGetAttribute(void* value, hipPointer_attribute attribute,

@@ -108,6 +108,11 @@ hipError_t fault(hipError_t error, const std::string& sentence) {
   return keep(error);
 }
 
+hipError_t waited(hipError_t refused) {
+  if (refused != hipSuccess) return refused;
+  return keep(std::exchange(runtime().unreported, hipSuccess));
+}
+
 void set_device(const Device& device) {
   runtime().device = device;
 }

@@ -45,9 +45,12 @@ struct Runtime {
   std::map<const void*, Function> functions;  // by the address of the host's stub
   std::map<const void*, Named> variables;     // by the address of the host's shadow
   gfx::Memory memory;
+  std::map<const void*, hipMemoryType> shared;  // of hipHostMalloc() and hipMallocManaged()
   Device device;
   Launched launched;
-  bool defers_faults = false;       // hipTestbedDeferFaults()
+  bool defers_faults = false;  // hipTestbedDeferFaults()
+  // Of a kernel that ended in a fault: what the next wait reports, unless hipGetLastError() has.
+  hipError_t unreported = hipSuccess;
   unsigned flags = 0;               // of hipSetDeviceFlags()
   std::optional<gfx::Arch> wanted;  // MLA_TESTBED_ARCH
   // That which was asked for, else of the first code that can run; nothing before there is any.
@@ -82,6 +85,8 @@ class Turn {
 // Makes an error the last one, and gives it back; with what went wrong, as a fault.
 hipError_t keep(hipError_t error);
 hipError_t fault(hipError_t error, const std::string& sentence);
+// What a call that waits for the device gives back: why it did not wait, or a kernel's fault.
+hipError_t waited(hipError_t refused);
 
 // Whose name the ranges of hipMalloc() and its like have, and what hipHostRegister() added.
 inline constexpr const char* allocated = "hipMalloc";

@@ -66,13 +66,14 @@ hipError_t hipStreamDestroy(hipStream_t stream) {
 }
 hipError_t hipStreamSynchronize(hipStream_t stream) {
   const rt::Turn turn;
-  if (rt::named(stream) == nullptr) return rt::refuse_without_stream("hipStreamSynchronize");
-  return rt::refuse_wait("hipStreamSynchronize", rt::capture_of(stream));
+  if (rt::named(stream) == nullptr)
+    return rt::waited(rt::refuse_without_stream("hipStreamSynchronize"));
+  return rt::waited(rt::refuse_wait("hipStreamSynchronize", rt::capture_of(stream)));
 }
 hipError_t hipStreamQuery(hipStream_t stream) {
   const rt::Turn turn;
-  if (rt::named(stream) == nullptr) return rt::refuse_without_stream("hipStreamQuery");
-  return rt::refuse_wait("hipStreamQuery", rt::capture_of(stream));
+  if (rt::named(stream) == nullptr) return rt::waited(rt::refuse_without_stream("hipStreamQuery"));
+  return rt::waited(rt::refuse_wait("hipStreamQuery", rt::capture_of(stream)));
 }
 // An event of a capture takes this stream into it.
 hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags) {
@@ -149,12 +150,12 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
 hipError_t hipEventQuery(hipEvent_t event) {
   const rt::Turn turn;
   if (event == nullptr) return rt::keep(hipErrorInvalidResourceHandle);
-  return rt::refuse_wait("hipEventQuery", event->capture.lock());
+  return rt::waited(rt::refuse_wait("hipEventQuery", event->capture.lock()));
 }
 hipError_t hipEventSynchronize(hipEvent_t event) {
   const rt::Turn turn;
   if (event == nullptr) return rt::keep(hipErrorInvalidResourceHandle);
-  return rt::refuse_wait("hipEventSynchronize", event->capture.lock());
+  return rt::waited(rt::refuse_wait("hipEventSynchronize", event->capture.lock()));
 }
 // Time of the emulation, not of a GPU.
 hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t from, hipEvent_t to) {

@@ -106,3 +106,30 @@ TEST_CASE("a device has no peer, and an attribute without an answer is an error 
           "hipErrorInvalidConfiguration");
   (void)hipGetLastError();
 }
+
+TEST_CASE("a null pointer for an answer is an invalid value, and another device an invalid one") {
+  const hipError_t found[] = {hipGetDevice(nullptr),
+                              hipGetDeviceCount(nullptr),
+                              hipGetDeviceProperties(nullptr, 0),
+                              hipDeviceGetAttribute(nullptr, hipDeviceAttributeWarpSize, 0),
+                              hipRuntimeGetVersion(nullptr),
+                              hipDriverGetVersion(nullptr),
+                              hipGetDeviceFlags(nullptr),
+                              hipDeviceCanAccessPeer(nullptr, 0, 0),
+                              hipDeviceGet(nullptr, 0)};
+  for (const hipError_t error : found) REQUIRE(error == hipErrorInvalidValue);
+  hipDevice_t device = 0;
+  REQUIRE(hipDeviceGet(&device, 5) == hipErrorInvalidDevice);
+  (void)hipGetLastError();
+}
+
+TEST_CASE("a copy of a kind that is none is refused with its number") {
+  std::int32_t from = 1, to = 0;
+  (void)hip::take_launched();
+  REQUIRE(hipMemcpy(&to, &from, sizeof to, static_cast<hipMemcpyKind>(5)) ==
+          hipErrorInvalidMemcpyDirection);
+  REQUIRE(to == 0);
+  REQUIRE(hip::take_launched().faults ==
+          std::vector<std::string>{"hipMemcpy: the kind of copy is 5; expected 0 to 4"});
+  (void)hipGetLastError();
+}

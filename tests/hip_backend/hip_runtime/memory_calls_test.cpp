@@ -79,6 +79,16 @@ TEST_CASE("a pointer is the device's, registered memory of the host, or not know
   CHECK(attributes.devicePointer == static_cast<char*>(device) + 15);
   CHECK(type_of(words) == hipMemoryTypeHost);
   CHECK(type_of(&attributes) == hipMemoryTypeUnregistered);
+  void *pinned = nullptr, *managed = nullptr;
+  REQUIRE(hipHostMalloc(&pinned, 16) == hipSuccess);
+  REQUIRE(hipMallocManaged(&managed, 16) == hipSuccess);
+  CHECK(type_of(pinned) == hipMemoryTypeHost);
+  CHECK(attributes.isManaged == 0);
+  CHECK(type_of(static_cast<char*>(managed) + 15) == hipMemoryTypeManaged);
+  CHECK(attributes.isManaged == 1);
+  REQUIRE(hipHostFree(pinned) == hipSuccess);
+  REQUIRE(hipFree(managed) == hipSuccess);
+  CHECK(type_of(managed) == hipMemoryTypeUnregistered);
   REQUIRE(hipHostUnregister(words) == hipSuccess);
   REQUIRE(hipFree(device) == hipSuccess);
 }

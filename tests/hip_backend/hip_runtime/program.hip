@@ -247,6 +247,11 @@ hipError_t write_past_the_end() {
   return hipGetLastError();
 }
 
+void fault_unasked() {
+  const Words out(8);
+  past_the_end_kernel<<<1, 1>>>(out, 8);
+}
+
 hipError_t write_to_freed() {
   std::int32_t* freed = nullptr;
   (void)hipMalloc(&freed, 64);

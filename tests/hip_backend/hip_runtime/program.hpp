@@ -46,6 +46,8 @@ std::vector<char> through_pitched_memory(const std::vector<char>& rows);
 std::vector<hipError_t> strange_symbols();
 // Writes one word past the end of what hipMalloc gave out; the error of the launch.
 hipError_t write_past_the_end();
+// The same, and asks for no error.
+void fault_unasked();
 // The same to memory that hipFree took back.
 hipError_t write_to_freed();
 // So many words that a kernel copies from memory of which the first ones were written.

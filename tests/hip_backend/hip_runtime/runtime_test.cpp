@@ -2,6 +2,7 @@
 #include "hip_backend/hip_runtime/runtime.hpp"
 
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "hip_backend/gfx_emulator/load.hpp"
@@ -101,6 +102,30 @@ TEST_CASE("memory of hipMalloc that nothing was written to is found where a kern
   REQUIRE(findings.size() == 1);
   REQUIRE(findings[0].starts_with("uninitialised-memory: workgroup (0,0,0) wave 1 lane 36 at "));
   REQUIRE(findings[0].find("address 'hipMalloc'+0x190") != std::string::npos);
+}
+
+TEST_CASE("the next wait or copy gives back a kernel's fault once, unless hipGetLastError() did") {
+  std::int32_t from = 1, to = 0;
+  hipEvent_t event = nullptr;
+  REQUIRE(hipEventCreate(&event) == hipSuccess);
+  const std::function<hipError_t()> waits[] = {
+      [] { return hipDeviceSynchronize(); },
+      [] { return hipStreamSynchronize(nullptr); },
+      [] { return hipStreamQuery(nullptr); },
+      [&] { return hipEventSynchronize(event); },
+      [&] { return hipEventQuery(event); },
+      [&] { return hipMemcpy(&to, &from, sizeof to, hipMemcpyHostToHost); }};
+  for (const auto& wait : waits) {
+    hip_program::fault_unasked();
+    REQUIRE(wait() == hipErrorLaunchFailure);
+    REQUIRE(wait() == hipSuccess);
+    REQUIRE(hip_program::write_past_the_end() == hipErrorLaunchFailure);
+    REQUIRE(wait() == hipSuccess);
+  }
+  REQUIRE(to == 1);
+  (void)hipGetLastError();
+  (void)hip::take_launched();
+  REQUIRE(hipEventDestroy(event) == hipSuccess);
 }
 
 TEST_CASE("freed memory is out of bounds, and hipFree refuses what hipMalloc did not give out") {
