@@ -40,7 +40,7 @@ const char* hipGetErrorString(hipError_t error) {
 }
 hipError_t hipGetLastError() {
   const rt::Turn turn;
-  if (rt::last_error() == rt::runtime().unreported) rt::runtime().unreported = hipSuccess;
+  if (rt::last_error() == rt::runtime().faulted) rt::runtime().faulted = hipSuccess;
   return std::exchange(rt::last_error(), hipSuccess);
 }
 hipError_t hipPeekAtLastError() {

@@ -136,8 +136,8 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
   for (const gfx::Event& event : report->findings) r.launched.findings.push_back(event.line());
   for (const gfx::Event& event : report->faults) r.launched.faults.push_back(event.line());
   if (r.defers_faults) return hipSuccess;
-  if (!printed.assertions.empty()) return keep(r.unreported = hipErrorAssert);
-  if (!report->faults.empty()) return keep(r.unreported = hipErrorLaunchFailure);
+  if (!printed.assertions.empty()) return keep(r.faulted = hipErrorAssert);
+  if (!report->faults.empty()) return keep(r.faulted = hipErrorLaunchFailure);
   return hipSuccess;
 }
 

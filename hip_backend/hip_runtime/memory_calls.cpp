@@ -59,7 +59,7 @@ hipError_t hipDeviceReset() {
     if (range.name == rt::allocated || range.name == rt::registered)
       (void)rt::runtime().memory.release(reinterpret_cast<const void*>(range.base));
   rt::runtime().shared.clear();
-  rt::runtime().unreported = hipSuccess;
+  rt::runtime().faulted = hipSuccess;
   return hipSuccess;
 }
 hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags) {

@@ -110,7 +110,7 @@ hipError_t fault(hipError_t error, const std::string& sentence) {
 
 hipError_t waited(hipError_t refused) {
   if (refused != hipSuccess) return refused;
-  return keep(std::exchange(runtime().unreported, hipSuccess));
+  return keep(runtime().faulted);
 }
 
 void set_device(const Device& device) {

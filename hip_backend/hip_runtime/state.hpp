@@ -48,9 +48,8 @@ struct Runtime {
   std::map<const void*, hipMemoryType> shared;  // of hipHostMalloc() and hipMallocManaged()
   Device device;
   Launched launched;
-  bool defers_faults = false;  // hipTestbedDeferFaults()
-  // Of a kernel that ended in a fault: what the next wait reports, unless hipGetLastError() has.
-  hipError_t unreported = hipSuccess;
+  bool defers_faults = false;       // hipTestbedDeferFaults()
+  hipError_t faulted = hipSuccess;  // of a kernel: what each wait gives back
   unsigned flags = 0;               // of hipSetDeviceFlags()
   std::optional<gfx::Arch> wanted;  // MLA_TESTBED_ARCH
   // That which was asked for, else of the first code that can run; nothing before there is any.

@@ -104,7 +104,7 @@ TEST_CASE("memory of hipMalloc that nothing was written to is found where a kern
   REQUIRE(findings[0].find("address 'hipMalloc'+0x190") != std::string::npos);
 }
 
-TEST_CASE("the next wait or copy gives back a kernel's fault once, unless hipGetLastError() did") {
+TEST_CASE("each wait or copy gives back a kernel's fault, until hipGetLastError() does") {
   std::int32_t from = 1, to = 0;
   hipEvent_t event = nullptr;
   REQUIRE(hipEventCreate(&event) == hipSuccess);
@@ -118,6 +118,8 @@ TEST_CASE("the next wait or copy gives back a kernel's fault once, unless hipGet
   for (const auto& wait : waits) {
     hip_program::fault_unasked();
     REQUIRE(wait() == hipErrorLaunchFailure);
+    REQUIRE(wait() == hipErrorLaunchFailure);
+    REQUIRE(hipGetLastError() == hipErrorLaunchFailure);
     REQUIRE(wait() == hipSuccess);
     REQUIRE(hip_program::write_past_the_end() == hipErrorLaunchFailure);
     REQUIRE(wait() == hipSuccess);
