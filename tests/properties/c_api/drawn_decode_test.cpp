@@ -1,6 +1,7 @@
 // Claims about decode steps that are drawn and called through the C interface: stage 1 and reduce
 // give the bits of the CPU backend and stay within the reference's bounds, also over plans and
 // splits that no planner makes.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -142,9 +143,10 @@ Outcome plans_hold(const Case& c, const Misuse& misuse) {
   return within_reference(subject, again, found);
 }
 
-// Of splits: a piece without keys is not written.
+// Of splits: a piece without keys is not written. A step without rows has no piece.
 std::string pieces_differ(const Caller& caller, const DecodeResult& wanted) {
-  const std::size_t value = wanted.partial_out.size() / wanted.partial_lse.size();
+  const std::size_t pieces = std::max<std::size_t>(wanted.partial_lse.size(), 1);
+  const std::size_t value = wanted.partial_out.size() / pieces;
   std::vector<float> out = wanted.partial_out;
   std::vector<float> lse = wanted.partial_lse;
   for (std::size_t i = 0; i < lse.size(); ++i) {
