@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import os
@@ -163,22 +164,25 @@ def test_load_refuses_what_is_no_regular_file(folder: pathlib.Path, name: str, k
         mla.Bundle.load(folder)
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def small_files() -> Iterator[None]:
-    """Stands for a disk that has room for some of the files of a bundle."""
+    """Stands for a disk that has room for some of the files of a bundle.
+
+    It ends within the test: pytest's own output may be a file as well.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_bundle_stays_if_the_disk_has_no_room_for_another(
-        folder: pathlib.Path, request: pytest.FixtureRequest) -> None:
+def test_a_bundle_stays_if_the_disk_has_no_room_for_another(folder: pathlib.Path) -> None:
     mla.plan("mla1:1q1s17;cu=1").save(folder)
     before = {path: path.read_bytes() for path in folder.iterdir()}
     large = mla.plan("mla1:200q1s300;cu=304")
-    request.getfixturevalue("small_files")
-    with pytest.raises(mla.FaultError, match="the bundle .* cannot be written: "):
+    with small_files(), pytest.raises(mla.FaultError, match="the bundle .* cannot be written: "):
         large.save(folder)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 

@@ -49,4 +49,6 @@ oldest=3.10
 "$venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' && oldest=3.12
 "$venv/bin/mypy" --config-file "$here/mypy.ini" --python-version $oldest --cache-dir "$build/mypy" \
   properties/python/mla_testbed hip_backend/rocm/hipcc
-"$venv/bin/python" -m pytest -q --durations=8 -p no:cacheprovider tests/python
+# A test that waits for ever says where, in place of the limit of ctest that says nothing.
+"$venv/bin/python" -m pytest -q --durations=8 -p no:cacheprovider -o faulthandler_timeout=500 \
+  -o faulthandler_exit_on_timeout=true tests/python

@@ -1,10 +1,13 @@
-"""What is left of an engine when the command has ended: no process and no file."""
+"""What is left of an engine when the command has ended: no process, no file, no signal handler."""
 
 import os
 import pathlib
+import signal
 import time
 
+import pytest
 from command_test import run
+from mla_testbed.engines.__main__ import main
 
 
 def is_running(pid):
@@ -46,3 +49,13 @@ def test_no_worker_outlives_the_command(tmp_path):
                  "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])}
     run("replay", "mla1:1q1s9", "--engine", "pid_engine:Pid", code=0, env=variables)
     assert not pathlib.Path(f"/proc/{path.read_text()}").exists()
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_DFL, lambda number, frame: None])
+def test_a_command_called_from_python_leaves_sigterm_as_it_was(handler):
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        assert main(["replay", "no case", "--engine", "fake_engine:Sound"]) == 2
+        assert signal.getsignal(signal.SIGTERM) is handler
+    finally:
+        signal.signal(signal.SIGTERM, before)

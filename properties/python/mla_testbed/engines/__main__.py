@@ -133,15 +133,26 @@ def _seconds(text: str) -> float:
     return value
 
 
+@contextlib.contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """SIGTERM ends a command as SIGINT does, and afterwards does what it did before."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        # None: a handler that Python does not know.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     try:
         options = parser().parse_args(arguments)
     except SystemExit as e:
         return int(e.code or 0)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return _COMMANDS[options.command](options)
+        with _sigterm_interrupts():
+            return _COMMANDS[options.command](options)
     except UsageError as e:
         return _error(e, report.USAGE)
     except (EngineMissing, LibraryError, OSError) as e:
