@@ -8,10 +8,12 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include "core/say.hpp"
+#include "hip_backend/aiter_tree/error_stream.hpp"
 #include "hip_backend/aiter_tree/message.hpp"
 
 namespace mla::hip::aiter_tree {
@@ -22,7 +24,7 @@ Error fault(const std::string& what) {
 }
 
 // The child reads and writes one end of the sockets as its standard input and output.
-Result<pid_t> spawn(const TreeChoice& choice, Arch arch, int theirs) {
+Result<pid_t> spawn(const TreeChoice& choice, Arch arch, int theirs, int errors) {
   const std::string named(name(arch));
   const std::array<const char*, 8> words = {choice.python.c_str(),
                                             "-m",
@@ -36,6 +38,7 @@ Result<pid_t> spawn(const TreeChoice& choice, Arch arch, int theirs) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, theirs, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, theirs, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
   pid_t child = -1;
   const int failed = posix_spawnp(&child, words[0], &actions, nullptr,
                                   const_cast<char* const*>(words.data()), environ);
@@ -47,6 +50,8 @@ Result<pid_t> spawn(const TreeChoice& choice, Arch arch, int theirs) {
 }
 
 }  // namespace
+
+TreeProcess::TreeProcess(TreeChoice choice, Arch arch) : choice_(std::move(choice)), arch_(arch) {}
 
 Result<std::shared_ptr<TreeProcess>> TreeProcess::start(const TreeChoice& choice, Arch arch) {
   std::shared_ptr<TreeProcess> out(new TreeProcess(choice, arch));
@@ -62,13 +67,16 @@ MaybeError TreeProcess::open() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return fault(say("no socket: ", std::strerror(errno)));
-  const auto child = spawn(choice_, arch_, ends[1]);
+  auto errors = ErrorStream::open();
+  const auto child = errors ? spawn(choice_, arch_, ends[1], (*errors)->theirs()) : errors.error();
   ::close(ends[1]);
   if (!child) {
     ::close(ends[0]);
     return child.error();
   }
   child_ = *child;
+  errors_ = std::move(*errors);
+  errors_->begin();
   socket_ = ends[0];
   const auto hello = read_message(socket_);
   if (hello && !hello->head.contains("error")) {
@@ -85,15 +93,26 @@ MaybeError TreeProcess::open() {
                    "MLA_TESTBED_PYTHON names another Python"));
 }
 
-std::string TreeProcess::close() {
-  if (socket_ < 0) return "";
+TreeProcess::Ending TreeProcess::close() {
+  if (socket_ < 0) return {};
   ::close(std::exchange(socket_, -1));  // which ends it
   int status = 0;
   while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFSIGNALED(status))
-    return say("signal ", WTERMSIG(status), ": ", strsignal(WTERMSIG(status)));
-  return say("exit code ", WEXITSTATUS(status));
+  const std::string last = errors_->end();
+  errors_.reset();
+  if (!WIFSIGNALED(status)) return {say("exit code ", WEXITSTATUS(status)), ""};
+  const int signal = WTERMSIG(status);
+  return {say("signal ", signal, ": ", strsignal(signal)),
+          signal == SIGABRT ? refusal_in(last) : ""};
+}
+
+// AITER's checks raise in some of its calls and abort in others; both refuse what was asked. An
+// abort that no check explains, as of a damaged heap, refuses nothing.
+Error TreeProcess::ended(const std::string& doing) {
+  const Ending ending = close();
+  if (ending.refusal.empty()) return fault(say(doing, " (", ending.how, ")"));
+  return {ErrorCode::unsupported, say("AITER: ", ending.refusal, " (it ends its process)")};
 }
 
 Result<Message> TreeProcess::ask(const Message& question) {
@@ -102,7 +121,7 @@ Result<Message> TreeProcess::ask(const Message& question) {
     if (MaybeError bad = open()) return *bad;
   MaybeError failed = send_message(socket_, question);
   Result<Message> answer = failed ? Result<Message>(*failed) : read_message(socket_);
-  if (!answer) return fault(say(answer.error().message, " (", close(), ")"));
+  if (!answer) return ended(answer.error().message);
   if (answer->head.contains("fault")) return fault(answer->head["fault"].get<std::string>());
   if (answer->head.contains("error"))
     return Error{ErrorCode::unsupported, "AITER: " + answer->head["error"].get<std::string>()};

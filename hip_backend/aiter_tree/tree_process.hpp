@@ -4,14 +4,13 @@
 // One for each architecture, kept until the last user is gone; the number of compute units is part
 // of each question. Several threads take turns. Fails: with what the import or an answer says. A
 // process that ended while it answered, as AITER's own checks end it, is started again for the next
-// question.
+// question. What it writes to standard error is passed on.
 #pragma once
 
 #include <sys/types.h>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "core/arch.hpp"
 #include "core/result.hpp"
@@ -19,6 +18,7 @@
 namespace mla::hip::aiter_tree {
 
 struct Message;
+class ErrorStream;
 
 struct TreeChoice {
   std::string directory;           // of AITER: a checkout, or an installation
@@ -36,20 +36,26 @@ class TreeProcess {
   // Over what a step depends on: AITER's Python and C++ of MLA, and its code objects.
   [[nodiscard]] const std::string& sum() const { return sum_; }
   [[nodiscard]] Arch arch() const { return arch_; }
-  // The answer. Fails: `unsupported` with what AITER raised; `fault` with what a kernel did or
-  // where the process ended.
+  // The answer. Fails: `unsupported` with what AITER raised, or what a check of AITER's said that
+  // ended the process; `fault` with what a kernel did, or how the process ended otherwise.
   Result<Message> ask(const Message& question);
 
  private:
-  TreeProcess(TreeChoice choice, Arch arch) : choice_(std::move(choice)), arch_(arch) {}
+  struct Ending {
+    std::string how;      // "exit code 0", "signal 6: Aborted"
+    std::string refusal;  // of a check of AITER's that ended it; else empty
+  };
+  TreeProcess(TreeChoice choice, Arch arch);
   // Starts it and reads its first message.
   MaybeError open();
-  // Ends it, if it has not ended, and says how: "exit code 0", "signal 6: Aborted".
-  std::string close();
+  // Ends it, if it has not ended, and says how.
+  Ending close();
+  [[nodiscard]] Error ended(const std::string& doing);
   TreeChoice choice_;
   Arch arch_;
   pid_t child_ = -1;
   int socket_ = -1;  // -1: there is no process
+  std::unique_ptr<ErrorStream> errors_;
   std::string version_;
   std::string sum_;
   std::mutex turn_;

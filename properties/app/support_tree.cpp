@@ -28,7 +28,7 @@ Result<SupportOracle> tree_support(const std::string& directory, const std::stri
                                 .causal = shape.causal,
                                 .lse = shape.lse,
                                 .planned = shape.planned});
-    // What does not compile, a kernel that faults and an aborted process are no refusals.
+    // What does not compile, a kernel that faults and a process that crashes are no refusals.
     if (!taken)
       return {false, taken.error().code == ErrorCode::fault ? kFails : "refused", "",
               taken.error().message};

@@ -44,9 +44,9 @@ split (no plan). With --arch, --heads, --dtype and --rows the answer is a senten
 launches without a plan.
 With --aiter, the tree's own planner and dispatch are asked: each shape is planned and launched over a
 few keys. A row has the kernel of stage 1, then what followed it, or what AITER raised. Heads are what
-AITER gets, after padding. Numbers are not judged: `run --aiter` does that. A shape that neither runs nor
-is refused `fails`, as what does not compile, a kernel's fault or an aborted process; the command then ends
-with 3.
+AITER gets, after padding. Numbers are not judged: `run --aiter` does that. A check of
+AITER's refuses, also one that ends the process. A shape that neither runs nor is refused `fails`, as
+what does not compile, a kernel's fault or a process that crashes; the command then ends with 3.
 --kind prefill: the path of a prefill step, and why it is not the fp8 path. --kind fa: the decode
 kernel of the AITER FA backend.
 

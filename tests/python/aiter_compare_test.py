@@ -14,6 +14,7 @@ from mla_testbed import (  # noqa: E402
     aiter_compare,
     aiter_kept,
     aiter_report,
+    aiter_script,
 )
 from mla_testbed.aiter_cases import Failure, Judged  # noqa: E402
 from mla_testbed.aiter_history import Commit, commit_of  # noqa: E402
@@ -64,20 +65,34 @@ def test_of_each_case_is_told_what_fails_and_what_is_not_judged(monkeypatch, tmp
                 verdict("P05", "skip", "refused"), verdict("P41", "inconclusive", "time-out"),
                 verdict("P04", "fail", f"wrong on {case}")]
 
-    class NoTree:
-        def __init__(self, *_):
-            pass
-
-        __enter__ = __exit__ = lambda *_: None
-
     monkeypatch.setattr(aiter_cases, "replayed", replayed)
-    monkeypatch.setattr(aiter_cases, "Tree", NoTree)
-    monkeypatch.setattr(aiter_cases, "_plan", lambda *_: (PLAN, ""))
+    monkeypatch.setattr(aiter_cases, "planned", lambda *_: (PLAN, ""))
     found = aiter_cases.judge_tree(tmp_path, "gfx950", ["a", "b"])
     # What failed on "a" is asked again on "b".
     assert found == {case: Judged({"P04": Failure(case, f"wrong on {case}")},
                                   {"P05": "refused", "P41": "time-out"}, PLAN) for case in "ab"}
     assert sorted(asked) == [("gfx950", "a", None), ("gfx950", "b", None)]
+
+
+FAKE_TREE = pathlib.Path(__file__).parents[1] / "hip_backend/aiter_tree/fake_tree.py"
+STEP = "mla1:1q1s9_1q1s5;heads=16;cu=4;arch=gfx942;planner="
+
+
+@pytest.mark.parametrize(("how", "planner", "first", "why"), [
+    ("right", "v12", [0, 1, 2, 2, 2], ""), ("right", "none", None, ""),
+    ("refuses", "v12", None, "AITER: AssertionError: nhead=17 (mla.py:9)"),
+    ("faults", "v12", None, "module_mla_asm: out-of-bounds"),
+    ("checks", "v12", None, "AITER: asm_mla.cu:9 no kernel for nhead=17 (it ends its process)")])
+def test_a_plan_is_what_the_command_says_of_a_tree_or_why_there_is_none(
+        monkeypatch, tmp_path, how, planner, first, why):
+    monkeypatch.setenv("MLA_TESTBED_PYTHON", str(FAKE_TREE))
+    (tmp_path / how).mkdir()
+    lists, said = aiter_cases.planned(tmp_path / how, STEP + planner)
+    assert lists.get("work_indptr") == first
+    assert said == why
+    if first is not None:
+        assert list(lists) == list(aiter_script.LISTS)
+        assert lists["work_info_set"][:8] == [0, -1, 0, 1, 0, 9, 0, 0]
 
 
 def test_another_plan_is_told_by_its_first_word_and_is_not_worse():

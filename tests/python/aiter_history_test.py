@@ -229,3 +229,22 @@ def test_the_judges_sum_is_another_where_its_code_or_its_facts_are_others(tmp_pa
         file.write_text("after")
         sums.append(sum_of())
     assert len(set(sums)) == 5
+
+
+@pytest.mark.parametrize(("words", "arch"), [
+    (["mla1:1q1s9;arch=gfx950"], "gfx950"), (["mla1:1q1s9"], "gfx942"),
+    (["mla1:1q1s9", "--arch", "gfx950"], "gfx950"), (["--test", "mla_reduce"], "gfx942")])
+def test_bisect_asks_on_the_architecture_of_its_case(monkeypatch, tmp_path, words, arch):
+    asked = []
+    monkeypatch.setattr(aiter_command, "Questions", lambda _, named, __: asked.append(named))
+    monkeypatch.setattr(aiter_command, "first_changed", lambda *_: [])
+    line = ["bisect", "--aiter", str(tmp_path), "--good", "a", "--bad", "b", *words]
+    assert aiter_command.main(line) == 0
+    assert asked == [arch]
+
+
+def test_bisect_refuses_a_case_of_another_architecture_than_the_one_that_is_named(capsys, tmp_path):
+    line = ["bisect", "--aiter", str(tmp_path), "--good", "a", "--bad", "b", "--arch", "gfx942",
+            "mla1:1q1s9;arch=gfx950"]
+    assert aiter_command.main(line) == aiter_command.USAGE
+    assert "the case names another architecture, and --arch is gfx942" in capsys.readouterr().err

@@ -31,7 +31,7 @@ def tree(request):
     """The architecture, and a tree that answers for it."""
     pytest.importorskip("torch", reason="AITER's Python needs torch, which is not installed")
     pytest.importorskip("triton", reason="AITER's Python needs Triton, which is not installed")
-    from mla_testbed.aiter.tree.client import Tree  # noqa: PLC0415 needs torch
+    from tree_client import Tree  # noqa: PLC0415 needs torch
 
     with Tree(TREE, request.param, dict(os.environ)) as opened:
         yield request.param, opened

@@ -145,6 +145,18 @@ def test_a_module_that_does_not_compile_is_refused_with_the_compilers_first_erro
         tree.core.build_module("module_one", [])
 
 
+def test_a_second_question_gets_the_compilers_error_again_and_builds_nothing(tree):
+    tree.error = "x.cuh:3:2: error: edited\n"
+    with pytest.raises(imports.NotServedError, match="error: edited"):
+        tree.core.build_module("module_one", ["a"])
+    tree.error = "[Errno 2] No such file or directory: 'module_one.so'"  # as torch leaves it
+    with pytest.raises(imports.NotServedError, match="error: edited"):
+        tree.core.build_module("module_one", ["a"])
+    tree.error = None
+    tree.core.build_module("module_one", ["b"])
+    assert tree.built == 1
+
+
 def test_a_module_that_is_not_own_or_made_of_composable_kernel_is_refused(tree):
     with pytest.raises(imports.NotServedError, match="module_two"):
         tree.core.build_module("module_two", [])

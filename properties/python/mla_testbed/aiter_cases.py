@@ -13,10 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-
 from .aiter.suite.runner import FAIL, INCONCLUSIVE, PASS
-from .aiter.tree.client import Tree
 from .aiter.tree.lists import LISTS
 from .aiter_history import REFUSED, Verdict
 from .errors import MlaError, UsageError
@@ -24,6 +21,7 @@ from .errors import MlaError, UsageError
 #: The property that is about the case's own step: where it is skipped, AITER refused the step.
 _OF_THE_STEP = "P05"
 _SKIP = "skip"
+_IN_PLANS = {"work_info_set": "work_info"}  # lists that `plan --json` names otherwise
 _AT_ONCE = 2
 
 
@@ -123,29 +121,33 @@ def _last(text: str) -> str:
 
 
 def judge_tree(tree: pathlib.Path, arch: str, cases: Sequence[str]) -> dict[str, Judged]:
-    """Each case, written with all its fields, over one tree: one process plans them all, and two at
-    a time are judged.
+    """Each case, written with all its fields, over one tree: two at a time.
 
     Raises:
         MlaError: the tree cannot be imported, or a case came to no answer.
     """
-    with Tree(tree, arch, dict(os.environ)) as process:
-        plans = {case: _plan(process, case) for case in cases}
+    def judged(case: str) -> Judged:
+        return Judged(*_answers(tree, arch, case), *planned(tree, case))
+
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # each waits for a process
-        answers = list(pool.map(lambda case: _answers(tree, arch, case), cases))
-    return {case: Judged(*told, *plans[case])
-            for case, told in zip(cases, answers, strict=True)}
+        return dict(zip(cases, pool.map(judged, cases), strict=True))
 
 
 def _device(tree: pathlib.Path, arch: str) -> list[str]:
     return ["--backend", "aiter", "--device", f"emulated:{arch}", "--aiter", str(tree)]
 
 
-def planned(tree: pathlib.Path, arch: str, call: dict[str, Any]) \
-        -> tuple[dict[str, list[int]], str]:
-    """The lists that a tree's planner makes, or why it makes none. MlaError: no tree."""
-    with Tree(tree, arch, dict(os.environ)) as process:
-        return _plan_of(process, call)
+def planned(tree: pathlib.Path, case: str) -> tuple[dict[str, list[int]], str]:
+    """The words that a tree's planner writes, or why it makes no plan; a tree that cannot be
+    imported makes none either. Both are empty on a route without a plan."""
+    done = _ask(["plan", case, "--aiter", str(tree), "--json"])
+    if done.returncode != 0:
+        why = _last(done.stderr).removeprefix("mla-testbed plan: ")
+        return {}, why or f"mla-testbed plan ended with {done.returncode}"
+    told = json.loads(done.stdout)
+    if told["decisions"]["route"] == "split":
+        return {}, ""
+    return {name: told[_IN_PLANS.get(name, name)] for name in LISTS}, ""
 
 
 def replayed(tree: pathlib.Path, arch: str, case: str, words: Sequence[str] = (),
@@ -162,20 +164,6 @@ def replayed(tree: pathlib.Path, arch: str, case: str, words: Sequence[str] = ()
         raise UsageError(_last(done.stderr)
                          or f"mla-testbed replay ended with {done.returncode}") from e
     return told
-
-
-def _plan(process: Tree, case: str) -> tuple[dict[str, list[int]], str]:
-    return _plan_of(process, planner_call(case))
-
-
-def _plan_of(process: Tree, call: dict[str, Any]) -> tuple[dict[str, list[int]], str]:
-    if call["decisions"]["route"] == "split":
-        return {}, ""
-    try:
-        lists = process.plan(call)
-    except MlaError as e:
-        return {}, str(e)
-    return {name: np.asarray(lists[name]).reshape(-1).tolist() for name in LISTS}, ""
 
 
 def _answers(tree: pathlib.Path, arch: str, case: str, words: Sequence[str] = (),

@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument("--aiter", metavar="DIR", default=os.environ.get("AITER_SRC"),
                          help="a git clone of AITER (AITER_SRC)")
         if one is not told:
-            one.add_argument("--arch", default=None if one is beside else "gfx942", choices=_ARCHS)
+            one.add_argument("--arch", default="gfx942" if one is judge else None, choices=_ARCHS)
         one.add_argument("--timeout", type=float, default=1500, metavar="S",
                          help="seconds of one test or case, with what is compiled for it")
     return made
@@ -121,9 +121,10 @@ def _bisect(options: argparse.Namespace, clone: pathlib.Path) -> int:
         raise UsageError("bisect takes a case or --test NAME")
     if options.test and options.property:
         raise UsageError("--property is of a case, and --test names a test of AITER's")
+    arch = options.arch or (planner_call(options.case)["arch"] if options.case else _ARCHS[0])
     asked = (_tests([options.test])[0] if options.test
-             else CaseLine(_full(options.case, options.arch), options.property))
-    judge = Questions(clone, options.arch, options.timeout)
+             else CaseLine(_full(options.case, arch), options.property))
+    judge = Questions(clone, arch, options.timeout)
     found = first_changed(clone, f"{options.good}..{options.bad}", asked, judge, _say)
     if not found:
         _say("one verdict at both ends")

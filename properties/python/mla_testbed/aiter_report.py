@@ -103,10 +103,10 @@ def show(tree: pathlib.Path, commit: Commit, call: dict[str, Any],
     wrong = [one["id"] for one in plain if one["verdict"] not in _HELD]
     checked = replayed(tree, arch, call["name"], ["--checks", *(
         word for name in (wrong or ["P05"]) for word in ("--property", name))])
-    lists, why = planned(tree, arch, call)
+    lists, why = planned(tree, call["name"])
     word = ""
     if base is not None and lists:
-        before, _ = planned(base, arch, call)
+        before, _ = planned(base, call["name"])
         word = first_word(before, lists) if before not in ({}, lists) else ""
     try:
         text, why = script(call, lists, commit.id[:10], _sentence(call)), ""

@@ -1,14 +1,17 @@
 // Claims about the process of an AITER tree, its planner and its backend; a script stands for it.
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/say.hpp"
+#include "core/shape/dispatch.hpp"
 #include "hip_backend/aiter_tree/tree_backend.hpp"
 #include "hip_backend/aiter_tree/tree_planner.hpp"
+#include "hip_backend/aiter_tree/tree_support.hpp"
 #include "properties/claims/support/damaged_launch.hpp"
 #include "properties/judge/judge.hpp"
 #include "properties/step/subject.hpp"
@@ -112,6 +115,40 @@ TEST_CASE("aiter tree: after AITER ended its process by a signal, the next quest
   CHECK(planner->sizes({}).error().message ==
         "the process of the AITER tree ended while it was answering (signal 6: Aborted)");
   CHECK(planner->sizes({}));
+}
+
+TEST_CASE(
+    "aiter tree: an abort by a check of AITER's is a refusal in the check's words, in each call",
+    "[aiter_tree]") {
+  const auto begun = std::chrono::steady_clock::now();
+  const std::string said = "AITER: asm_mla.cu:9 no kernel for nhead=17 (it ends its process)";
+  for (const char* how : {"checks", "checks-late"}) {
+    const Tree tree(how);
+    const auto process = tree.start();
+    REQUIRE(process);
+    const auto planner = make_tree_planner(*process, {});
+    for (const auto& error :
+         {planner->sizes({}).error(), launched_for(**process, {}).error(),
+          dynamic_cast<const Dispatch&>(*planner).row_heads(DispatchQuestion{}).error()}) {
+      INFO(how);
+      CHECK(error.code == ErrorCode::unsupported);
+      CHECK(error.message == said);
+    }
+  }
+  // A process that holds standard error for a minute is not waited for.
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(40));
+}
+
+TEST_CASE("aiter tree: an abort that no check of AITER's explains is a fault", "[aiter_tree]") {
+  for (const char* how : {"heap", "no-module", "silent"}) {
+    const Tree tree(how);
+    const auto process = tree.start();
+    REQUIRE(process);
+    const Error error = launched_for(**process, {}).error();
+    INFO(how);
+    CHECK(error.code == ErrorCode::fault);
+    CHECK(error.message.ends_with("while it was answering (signal 6: Aborted)"));
+  }
 }
 
 TEST_CASE("aiter tree: an answer with too few lists, or of another type, is an error",

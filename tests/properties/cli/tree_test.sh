@@ -7,7 +7,7 @@
 
 unset AITER_HSA AITER_SRC
 export MLA_TESTBED_PYTHON=$root/tests/hip_backend/aiter_tree/fake_tree.py
-for how in right refuses faults broken dies no-torch; do mkdir "$scratch/$how"; done
+for how in right refuses faults broken dies no-torch checks heap flood; do mkdir "$scratch/$how"; done
 case='mla1:1q1s9_1q1s5;heads=16;cu=4;planner=v12'
 on_tree=(--backend aiter --device emulated:gfx942 --aiter)
 
@@ -56,6 +56,17 @@ expect_exit 1
 expect_out 'the process of the AITER tree ended while it was answering'
 try replay "$case" "${on_tree[@]}" "$scratch/refuses" --property P05
 expect_exit 10
+# A check that aborts refuses, as one that raises does; its words are on standard error too.
+try replay "$case" "${on_tree[@]}" "$scratch/checks" --property P05
+expect_exit 10
+expect_out 'refused: AITER: asm_mla.cu:9 no kernel for nhead=17 \(it ends its process\)'
+expect_err '^\[AITER\] asm_mla.cu:9 no kernel for nhead=17$'
+try replay "$case" "${on_tree[@]}" "$scratch/flood" --property P05
+expect_exit 10
+(($(wc -c <"$scratch/err") > 200000)) || fail "standard error was not passed on whole"
+try replay "$case" "${on_tree[@]}" "$scratch/heap" --property P05
+expect_exit 1
+expect_out 'while it was answering \(signal 6: Aborted\)'
 # What it refuses at the launch is refused as well, whatever holds without one.
 mkdir "$scratch/takes-no-step"
 try replay "$case" "${on_tree[@]}" "$scratch/takes-no-step" --property P04,P05
@@ -93,6 +104,15 @@ expect_exit 3
 try support "${one[@]}" --aiter "$scratch/faults"
 expect_exit 3
 expect_out 'does not run: module_mla_asm: out-of-bounds'
+try support "${one[@]}" --aiter "$scratch/checks"
+expect_exit 0
+expect_out 'does not run: AITER: asm_mla.cu:9 no kernel for nhead=17 \(it ends its process\)'
+try support --arch gfx950 --rows 1 --aiter "$scratch/checks"
+expect_exit 0
+expect_out ' refused .*asm_mla.cu:9 no kernel for nhead=17'
+try support "${one[@]}" --aiter "$scratch/heap"
+expect_exit 3
+expect_out 'does not run: .*\(signal 6: Aborted\)'
 try support --aiter "$scratch/right"
 expect_exit 2
 expect_err 'launches each shape, which takes a while: name --heads or --rows'

@@ -49,6 +49,7 @@ def replace(core: Any, own: Callable[[str], bool], place: pathlib.Path) -> None:
     """The change of aiter.jit.core: own modules come from the cache or are built, all others are
     refused. place: the directory of AITER_JIT_DIR."""
     real = core.build_module
+    failed: dict[cache.Recipe, BuildError] = {}
 
     def build_module(md_name: str, *args: Any, **kwargs: Any) -> None:
         if not own(md_name):
@@ -59,10 +60,16 @@ def replace(core: Any, own: Callable[[str], bool], place: pathlib.Path) -> None:
                 raise BuildError(md_name, why)
         tree = session.aiter_tree()
         recipe = cache.Recipe(md_name, session.arch(), tree, told)
+        if recipe in failed:  # torch would not compile the same files again
+            raise failed[recipe]
         made = cache.find(recipe)
         if made is None:
             with cache.alone(recipe):  # another process may build the same
-                made = cache.find(recipe) or _build(real, recipe, place, args, kwargs)
+                try:
+                    made = cache.find(recipe) or _build(real, recipe, place, args, kwargs)
+                except BuildError as e:
+                    failed[recipe] = e
+                    raise
         link = place / f"{md_name}.so"
         link.unlink(missing_ok=True)
         link.symlink_to(made)

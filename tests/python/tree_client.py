@@ -1,4 +1,4 @@
-"""The process of a tree as Python asks it; the command line has hip_backend/aiter_tree."""
+"""The process of an AITER tree, asked for plans in lists of given sizes, under checks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-from ...errors import DeviceError, FaultError, MlaError
-from . import wire
-from .lists import LISTS, USUAL_RUN
-from .wire import Array, Message
-
-_PACKAGE = pathlib.Path(__file__).resolve().parents[3]
+from mla_testbed.aiter.tree import wire
+from mla_testbed.aiter.tree.lists import LISTS
+from mla_testbed.aiter.tree.wire import Array, Message
+from mla_testbed.errors import DeviceError, FaultError, MlaError
 
 
 class Tree:
@@ -26,16 +23,13 @@ class Tree:
     """
 
     def __init__(self, tree: pathlib.Path, arch: str, environment: dict[str, str]) -> None:
-        path = environment.get("PYTHONPATH")
-        self._process = subprocess.Popen(  # noqa: S603
+        self._process = subprocess.Popen(
             [sys.executable, "-m", "mla_testbed.aiter.tree", "--aiter", str(tree), "--arch", arch],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env={**environment, "PYTHONPATH": f"{_PACKAGE}:{path}" if path else str(_PACKAGE)})
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         hello = self._read()
         if "error" in hello.head:
             self.close()
             raise DeviceError(f"the AITER of '{tree}' cannot be imported: {hello.head['error']}")
-        self.version: str = hello.head.get("version", "")
 
     def __enter__(self) -> Tree:
         return self
@@ -60,27 +54,21 @@ class Tree:
             raise MlaError(answer.head["error"])
         return answer
 
-    def plan(self, call: dict[str, Any], words: Sequence[int] | None = None,
-             run: dict[str, str] = USUAL_RUN) -> dict[str, Array]:
+    def plan(self, call: dict[str, Any], words: Sequence[int], run: dict[str, str]) \
+            -> dict[str, Array]:
         """The five lists of a planner call as `mla-testbed plan --json` writes it.
 
-        words: of each list, in the order of LISTS; None: what the tree's size query says.
-        run: how the planner's kernels run, as in USUAL_RUN.
+        words: of each list, in the order of LISTS. run: how the planner's kernels run.
         """
-        same = {"compute_units": call["num_cu"], "heads": call["num_heads_per_head_k"],
-                "q_dtype": call["dtype_q"], "kv_dtype": call["dtype_kv"],
-                "max_seqlen_qo": call["max_seqlen_qo"], "fast_mode": call["fast_mode"],
-                "intra_batch_mode": call["intra_batch_mode"],
-                "max_split_per_batch": call["max_split_per_batch"]}
-        if words is None:
-            words = self.ask(Message({
-                "call": "sizes", **same, "batch": len(call["seqlens_kv_indptr"]) - 1,
-                "is_sparse": call["topk"] >= 0, "num_kv_splits": 32})).head["words"][1:]
         lists = {name: np.asarray(call[of], np.int32) for name, of in (
             ("qo_indptr", "seqlens_qo_indptr"), ("kv_indptr", "seqlens_kv_indptr"),
             ("last_page_len", "kv_last_page_lens"))}
         made = self.ask(Message({
-            "call": "plan", "run": run, **same, "words": list(words),
+            "call": "plan", "run": run, "compute_units": call["num_cu"],
+            "heads": call["num_heads_per_head_k"], "q_dtype": call["dtype_q"],
+            "kv_dtype": call["dtype_kv"], "max_seqlen_qo": call["max_seqlen_qo"],
+            "fast_mode": call["fast_mode"], "intra_batch_mode": call["intra_batch_mode"],
+            "max_split_per_batch": call["max_split_per_batch"], "words": list(words),
             "uniform_qo_len": call["uni_seqlen_qo"], "causal": call["is_causal"],
             "page_size": call["page_size"], "kv_granularity": call["kv_granularity"],
             "topk": call["topk"], "cp_round_robin": call["is_cp_round_robin"]}, lists))
