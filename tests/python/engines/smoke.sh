@@ -4,11 +4,13 @@
 #   tests/python/engines/smoke.sh BUILD vllm|sglang
 #   tests/python/engines/smoke.sh BUILD vllm plants    FA, sparse MLA and ranks, and defects planted in vLLM's
 #   tests/python/engines/smoke.sh BUILD vllm|sglang e2e    the whole engine serves a scenario
+#   tests/python/engines/smoke.sh BUILD vllm e2e 0.30.0    an older release does
 #
 # Where AITER_SRC names a source tree of AITER, a few cases are attended too. Elsewhere the builder
 # runs on this project's planners (--without-aiter). The environment lies in BUILD/venv-smoke-ENGINE,
-# over the torch of BUILD/venv-triton, and is made once. Exit: 0 all passed, 1 a test failed, 10
-# skipped: pip cannot install the engine, or plants without AITER_SRC.
+# that of an older release in BUILD/venv-smoke-ENGINE-VERSION, over the torch of BUILD/venv-triton,
+# and is made once. Exit: 0 all passed, 1 a test failed, 2 usage, 10 skipped: pip cannot install the
+# engine, or plants without AITER_SRC.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -16,8 +18,13 @@ root=$(cd "$here/../../.." && pwd)
 . "$here/../environment.sh"
 build=$(cd "${1?smoke.sh needs a build directory}" && pwd)
 engine=${2?smoke.sh needs an engine, vllm or sglang}
+older=${4-}
+if [[ -n $older && ! "$engine $3 $older" =~ ^vllm\ e2e\ [0-9.]+$ ]]; then
+  echo "smoke.sh: '$engine $3 $older' is unknown; expected vllm e2e and a version such as 0.30.0" >&2
+  exit 2
+fi
 base=$build/venv-triton
-venv=$build/venv-smoke-$engine
+venv=$build/venv-smoke-$engine${older:+-$older}
 requirements=$root/properties/python/mla_testbed/engines/$engine/requirements.txt
 tests=("$here/smoke_test.py")
 if [[ ${3-} == plants ]]; then
@@ -30,6 +37,7 @@ if [[ ${3-} == plants ]]; then
 fi
 if [[ ${3-} == e2e ]]; then
   tests=("$here/${engine}_e2e_test.py")
+  [[ -n $older ]] && tests=("$here/vllm_older_test.py") && export MLA_TESTBED_OLDER=$older
   if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
     echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
     exit 10
@@ -40,8 +48,9 @@ aiter=()  # what AITER's Python imports beside what an engine does
 
 # vllm: nothing is compiled. With "+empty" in its version, pip would take it for another one.
 engine_vllm() {
-  VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.33.0 \
-    "$@" --no-binary vllm --no-build-isolation vllm==0.33.0
+  local version=${older:-0.33.0}
+  VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=$version \
+    "$@" --no-binary vllm --no-build-isolation "vllm==$version"
 }
 engine_sglang() {
   "$@" sglang==0.5.19
@@ -63,7 +72,7 @@ environment "$base" "$(<"$triton_requirements")" install_triton || {
   echo "skipped: no virtual environment with Triton: pip install -r $triton_requirements"
   exit 10
 }
-environment "$venv" "$(cat "$triton_requirements" "$requirements" "${BASH_SOURCE[0]}")${aiter[*]}" \
+environment "$venv" "$(cat "$triton_requirements" "$requirements" "${BASH_SOURCE[0]}")${aiter[*]}$older" \
   install_engine || {
   echo "skipped: pip cannot install $engine and $requirements"
   exit 10

@@ -1,5 +1,7 @@
 """Stand-ins for operations that vLLM compiles, against other formulas of torch."""
 
+import math
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="stand-ins need torch, which is not installed")
@@ -126,3 +128,24 @@ def test_top_k_of_prompts_counts_from_the_start_of_a_row_and_fills_up_with_none(
     logits, indices = torch.tensor([[9.0, 1, 2, 3, 9]]), torch.full((1, 4), 7, dtype=torch.int32)
     topk._prefill(logits, torch.tensor([1]), torch.tensor([4]), indices, 1, 5, 1, 4)
     assert indices.tolist() == [[2, 1, 0, -1]]
+
+
+@pytest.mark.parametrize("ue8m0", [True, False])
+@pytest.mark.parametrize("turned", [True, False])
+def test_each_group_of_a_row_has_the_scale_that_its_largest_element_asks_for(x, ue8m0, turned):
+    x[2, 32:] = 0
+    coded = torch.empty(5, 64, dtype=torch.float8_e4m3fn)
+    scales = torch.empty(2, 5).T if turned else torch.empty(5, 2)
+    kernels.per_token_group_fp8_quant(x, coded, scales, 32, 1e-10, -448.0, 448.0, ue8m0, turned,
+                                      False)
+    for row in range(5):
+        for group in range(2):
+            part, found = slice(32 * group, 32 * group + 32), float(scales[row, group])
+            least = max(float(x[row, part].float().abs().max()), 1e-10) / 448
+            if ue8m0:
+                assert math.frexp(found)[0] == 0.5
+                assert found / 2 < max(least, 1e-10) <= found
+            else:
+                assert found == pytest.approx(least, rel=1e-6)
+            right = (x[row, part].float() / found).to(torch.float8_e4m3fn)
+            assert torch.equal(coded[row, part].float(), right.float())

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
 import pytest
 from mla_testbed.sparse import MODEL, Case, cache, inputs_of, judge, writing
+from mla_testbed.sparse.numbers import product
 
 #: More tokens than a case has different keys: key 0 is that of tokens 0, 32768, 65536.
 MANY = "sparse1:1q1s70000;block=64;layout=shuffle;width=64+0;heads=1;qheads=1"
@@ -71,3 +75,39 @@ def test_a_step_of_eight_requests_with_32768_keys_is_judged_in_half_a_gibibyte()
     tracemalloc.stop()
     assert not found
     assert most < 1 << 29, most
+
+
+#: Processor time of all threads, as a multiple of that of the one that judges.
+THREADS = """
+import time
+from mla_testbed.sparse import MODEL, Case, judge
+case = Case.parse("sparse1:2q1s4096;k=2048")
+judge(case, MODEL)
+time.sleep(0.5)  # until threads of the import have stopped spinning
+before = time.process_time(), time.thread_time()
+assert not judge(case, MODEL)
+print((time.process_time() - before[0]) / (time.thread_time() - before[1]))
+"""
+
+
+def test_no_other_thread_spins_while_a_step_is_judged():
+    done = subprocess.run(
+        [sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=600, check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"})
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 1.1
+
+
+@pytest.mark.parametrize(("rows", "inner", "columns"), [
+    (1, 64, 20000), (16, 576, 2048), (16, 2048, 512), (64, 128, 2047), (128, 3000, 17),
+    (20000, 3, 5), (3, 1, 1), (2, 0, 3), (2, 3, 0), (0, 3, 2)])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_product_in_parts_is_the_product(rows, inner, columns, kind, turned):
+    drawn = np.random.default_rng(rows + inner + columns)
+    left = drawn.integers(-8, 9, (rows, inner)).astype(kind)
+    right = drawn.integers(-8, 9, (columns, inner + 3) if turned else (inner, columns + 3))
+    right = right.astype(kind)[:, :inner].T if turned else right.astype(kind)[:, :columns]
+    found = product(left, right)
+    assert found.dtype == kind
+    assert np.array_equal(found, left.astype(np.int64) @ right.astype(np.int64))

@@ -31,7 +31,7 @@ import numpy as np
 from .findings import Finding, Sentences, first
 from .inputs import Inputs
 from .lists import Lists
-from .numbers import U32, UBF16, gamma, of_bf16, rounded_bf16
+from .numbers import U32, UBF16, gamma, of_bf16, product, rounded_bf16
 from .selection import NONE
 
 STAGE = "attend"
@@ -72,8 +72,8 @@ def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "ex
     if query == "base2":
         rounded = of_bf16(inputs.query[number]) * np.float32(scale * LOG2E)
         q, scale = rounded_bf16(rounded).astype(np.float64), 1 / LOG2E
-    s = scale * (q @ k.T)
-    size = scale * (np.abs(q) @ np.abs(k).T)
+    s = scale * product(q, k.T)
+    size = scale * product(np.abs(q), np.abs(k).T)
     top = s.max(axis=1, keepdims=True)
     if sink is not None:
         top = np.maximum(top, sink[:, None])
@@ -86,11 +86,11 @@ def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "ex
         + gamma(8) * np.abs(s) + gamma(2) * (top - s) + 4 * U32 * (count + 3)
     a = np.exp(d) * (1 + UBF16) * (1 + gamma(3 * count + 8)) - 1
     v = k[:, :width]
-    out = p @ v
+    out = product(p, v)
     b = (p * a).sum(axis=1, keepdims=True)
     if sink is not None:
         b = b + _of_sink(sink, top[:, 0], total[:, 0])[:, None]
-    raw = np.divide((p * a) @ np.abs(v) + np.abs(out) * b, 1 - b,
+    raw = np.divide(product(p * a, np.abs(v)) + np.abs(out) * b, 1 - b,
                     out=np.full(out.shape, np.inf), where=b < 1)
     for _ in range(1 if sink is None else 2):
         raw = raw + UBF16 * (np.abs(out) + raw)

@@ -20,7 +20,7 @@ from . import cache
 from .case import KEY
 from .findings import Finding, Sentences, first
 from .inputs import Inputs
-from .numbers import gamma
+from .numbers import gamma, product
 
 STAGE = "logits"
 #: Columns after a row's last one that no kernel may write.
@@ -49,13 +49,14 @@ def row_of_values(inputs: Inputs, k: np.ndarray, scales: np.ndarray, row: int) -
     """The same for keys that are decoded: (keys, KEY) float64."""
     heads, q = inputs.case.heads, inputs.encoding.decode(inputs.q[row])
     w, ks = inputs.weights[row].astype(np.float64), scales.astype(np.float64)
-    dots = q @ k.T
+    dots = product(q, k.T)
     # In float32, which is faster: it is off by gamma(KEY) at most, both up and down.
-    sizes = gamma(KEY + 2) * (1 + 2 * gamma(KEY)) * (
-        np.abs(q).astype(np.float32) @ np.abs(k).astype(np.float32).T).astype(np.float64)
-    values = (w @ np.maximum(dots, 0)) * ks
+    sizes = gamma(KEY + 2) * (1 + 2 * gamma(KEY)) * product(
+        np.abs(q).astype(np.float32), np.abs(k).astype(np.float32).T).astype(np.float64)
+    values = product(w[None], np.maximum(dots, 0))[0] * ks
     error = gamma(heads + 3)
-    size = (np.abs(w) @ (np.maximum(dots, 0) * error + sizes * (1 + error))) * np.abs(ks)
+    weighed = product(np.abs(w)[None], np.maximum(dots, 0) * error + sizes * (1 + error))[0]
+    size = weighed * np.abs(ks)
     # A product that is flushed to zero, and what float64 loses itself.
     bound = size * (1 + 2.0 ** -40) + (2 * heads + 2) * 2.0 ** -126
     return Row(values, bound)

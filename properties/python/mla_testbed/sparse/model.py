@@ -15,7 +15,7 @@ from .case import KEY
 from .inputs import Inputs
 from .lists import Lists
 from .logits import BEFORE, FENCE, columns
-from .numbers import of_bf16, rounded_bf16
+from .numbers import of_bf16, product, rounded_bf16
 from .selection import NONE
 
 #: Keys of a piece of a row.
@@ -96,9 +96,9 @@ def logits(inputs: Inputs, held: np.ndarray) -> np.ndarray:
         slots = inputs.slots(request)[:visible]
         for begin in range(0, slots.size, _AT_A_TIME):
             codes, scales = cache.stored(inputs, held, slots[begin:begin + _AT_A_TIME])
-            dots = table[inputs.q[row]] @ table[codes].T
+            dots = product(table[inputs.q[row]], table[codes].T)
             made[row, begin:begin + len(codes)] = \
-                inputs.weights[row] @ np.maximum(dots * scales, 0)
+                product(inputs.weights[row][None], np.maximum(dots * scales, 0))[0]
     return made
 
 
@@ -187,11 +187,11 @@ def attend(inputs: Inputs, lists: Lists, pieces: np.ndarray, *,
         if row >= inputs.case.rows or begin >= end:
             continue
         keys = read(inputs, lists.row(row)[begin:end])
-        scores = scale * (of_bf16(inputs.query[row]) @ keys.T)
+        scores = scale * product(of_bf16(inputs.query[row]), keys.T)
         top = scores.max(axis=1, keepdims=True)
         weights = np.exp(scores - top)
         total = weights.sum(axis=1, keepdims=True)
-        out[at] = rounded_bf16(weights) @ keys[:, :width] / total
+        out[at] = product(rounded_bf16(weights), keys[:, :width]) / total
         lse[at] = (np.log(total) + top)[:, 0]
     return out, lse
 

@@ -11,11 +11,44 @@ import numpy as np
 U32, UBF16 = 2.0 ** -24, 2.0 ** -8
 #: Elements that are encoded at a time: they stay in the processor's cache.
 _PART = 1 << 16
+#: Multiplications of a product for which OpenBLAS starts no other thread, and the least columns of
+#: one. Its threads wait for each other by spinning: on a busy machine they cost more than they do.
+_ALONE, _COLUMNS = 1 << 18, 16
 
 
 def gamma(count: int) -> float:
     """Bounds `count` successive roundings in f32 (Higham, lemma 3.1)."""
     return count * U32 / (1 - count * U32)
+
+
+def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """left @ right of two matrices, as products that are small enough for this thread alone.
+
+    As fast as one thread is: numpy calls the same routine for each, and copies nothing.
+    """
+    (rows, inner), columns = left.shape, right.shape[1]
+    if left.size == 0 or columns == 0:
+        return np.asarray(left @ right)
+    most = max(_ALONE // (rows * _COLUMNS), 1)
+    made = np.empty((rows, columns), np.result_type(left, right))
+    _side_by_side(left[:, :most], right[:most], made)
+    for at in range(most, inner, most):
+        more = np.empty_like(made)
+        _side_by_side(left[:, at:at + most], right[at:at + most], more)
+        made += more
+    return made
+
+
+def _side_by_side(left: np.ndarray, right: np.ndarray, made: np.ndarray) -> None:
+    """made = left @ right, some columns at a time."""
+    (rows, inner), columns = left.shape, right.shape[1]
+    width = max(_ALONE // (rows * inner), 1)
+    whole = columns // width * width
+    if whole:
+        np.matmul(left, right[:, :whole].reshape(inner, -1, width).transpose(1, 0, 2),
+                  out=made[:, :whole].reshape(rows, -1, width).transpose(1, 0, 2))
+    if whole < columns:
+        np.matmul(left, right[:, whole:], out=made[:, whole:])
 
 
 @dataclasses.dataclass(frozen=True)

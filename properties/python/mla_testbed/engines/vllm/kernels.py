@@ -37,9 +37,6 @@ _NEVER_CALLED = (
     "fused_qk_norm_rope(Tensor! qkv, int num_heads_q, int num_heads_k, int num_heads_v, "
     "int head_dim, float eps, Tensor q_weight, Tensor k_weight, Tensor cos_sin_cache, "
     "bool is_neox, Tensor position_ids) -> ()",
-    "per_token_group_fp8_quant(Tensor input, Tensor! output_q, Tensor! output_s, int group_size, "
-    "float eps, float fp8_min, float fp8_max, bool scale_ue8m0, bool dummy_is_scale_transposed, "
-    "bool dummy_is_tma_aligned) -> ()",
     "silu_and_mul_per_block_quant(Tensor! out, Tensor input, Tensor! scales, int group_size, "
     "Tensor? scale_ub, bool is_scale_transposed) -> ()",
 )
@@ -110,6 +107,25 @@ def static_scaled_fp8_quant(result: torch.Tensor, input: torch.Tensor, scale: to
     result.copy_((input.float() / scale.float().reshape(-1)[0]).clamp(-most, most).to(result.dtype))
 
 
+def per_token_group_fp8_quant(
+    input: torch.Tensor, output_q: torch.Tensor, output_s: torch.Tensor, group_size: int,
+    eps: float, fp8_min: float, fp8_max: float, scale_ue8m0: bool, transposed: bool, tma: bool,
+) -> None:
+    """Each group of a row with a scale of its own. vLLM 0.30's indexer quantises its query by it.
+
+    Args:
+        input, output_q: (…, elements). output_s: (…, groups), strided as it may be.
+        scale_ue8m0: scales are powers of two. transposed, tma: say how output_s is strided.
+    """
+    groups = input.float().unflatten(-1, (-1, group_size))
+    scale = groups.abs().amax(-1).clamp(min=eps) / fp8_max
+    if scale_ue8m0:
+        scale = torch.exp2(torch.ceil(torch.log2(scale.clamp(min=1e-10))))
+    output_s.copy_(scale)
+    output_q.copy_((groups / scale[..., None]).clamp(fp8_min, fp8_max).flatten(-2)
+                   .to(output_q.dtype))
+
+
 def device_view(cpu_tensor: torch.Tensor) -> torch.Tensor:
     """A tensor of the device over the bytes of pinned memory, as a GPU maps them."""
     if cpu_tensor.numel() == 0:
@@ -133,6 +149,10 @@ _SERVED: tuple[tuple[str, str, Callable[..., Any]], ...] = (
      rotary_embedding),
     ("_C", "static_scaled_fp8_quant(Tensor! result, Tensor input, Tensor scale, "
      "(int, int)? group_shape=None) -> ()", static_scaled_fp8_quant),
+    ("_C", "per_token_group_fp8_quant(Tensor input, Tensor! output_q, Tensor! output_s, "
+     "int group_size, float eps, float fp8_min, float fp8_max, bool scale_ue8m0, "
+     "bool dummy_is_scale_transposed, bool dummy_is_tma_aligned) -> ()",
+     per_token_group_fp8_quant),
     ("_C_cache_ops", "concat_and_cache_mla(Tensor kv_c, Tensor k_pe, Tensor! kv_cache, "
      "Tensor slot_mapping, str kv_cache_dtype, Tensor scale, bool skip_scale=False) -> ()",
      concat_and_cache_mla),

@@ -18,8 +18,8 @@ from ..e2e.traced import Served, Step
 from ..e2e.written import Written
 from ..moved import replace
 from ..observed import Observed
+from .releases import SUPPORTED
 
-SUPPORTED = "vLLM 0.33.0"
 _RUNNER = "vllm.v1.worker.gpu.model_runner:GPUModelRunner."
 _MLA = "vllm.model_executor.layers.attention.mla_attention:MLAAttention.forward_impl"
 _FA = "vllm.v1.attention.backends.rocm_aiter_fa:AiterFlashAttentionImpl.forward"

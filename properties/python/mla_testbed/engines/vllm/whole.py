@@ -19,7 +19,8 @@ from ..fa import served
 from ..moved import replace
 from ..observed import Observed
 from . import installed, kernels, topk
-from .watched import SUPPORTED, Watch
+from .releases import SUPPORTED, settle
+from .watched import Watch
 
 BACKENDS = {"mla": "ROCM_AITER_MLA", "llama": "ROCM_AITER_FA",
             "dsa": "ROCM_AITER_MLA_SPARSE"}
@@ -47,10 +48,7 @@ class Whole:
     first_draft = drafts.MASKED
 
     def __init__(self, scenario: Scenario, units: int) -> None:
-        os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the core in this process
-        os.environ["VLLM_ROCM_USE_AITER_RMSNORM"] = "0"  # its compiled module is not served
-        os.environ["VLLM_ROCM_USE_AITER_LINEAR"] = "0"
-        os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+        settle()
         self.version = installed.version()
         self._scenario = scenario
         self.stage = surroundings.enter(Machine(
