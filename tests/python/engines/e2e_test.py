@@ -281,7 +281,7 @@ def test_results_are_printed_with_a_line_that_repeats_them():
     result = Result("e2e1:heads=8", "vllm", "0.33.0", "abc", tokens=24, equal=20, margin=0.3,
                     stand_ins={"rms_norm": 3}, bundle="there")
     result.found("first fault: step 2, layer 0")
-    text = "\n".join(command.lines(result, "vllm"))
+    text = "\n".join(command.lines(result, command.Runner("vllm", "python", 1.0)))
     for part in ("FAIL e2e1:heads=8 engine=vllm 0.33.0 aiter=abc", "first fault: step 2, layer 0",
                  "tokens 20 of 24 equal (each ahead by 0.30)", "stand-ins: rms_norm 3",
                  "bundle: there", "REPRO: mla-testbed-engines e2e e2e1:heads=8 --engine vllm"):

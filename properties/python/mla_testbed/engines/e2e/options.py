@@ -32,4 +32,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     made.add_argument("--no-ledger", action="store_true", help="nothing is known")
     made.add_argument("--ported", action="store_true",
                       help="accept that ports run in place of C++ of AITER that was changed")
+    made.add_argument("--modules", default="ported", choices=("auto", "own", "ported"),
+                      help="AITER's compiled modules: our ports (default), its own, or its own "
+                           "where its C++ is not the one that the ports follow")
+    made.add_argument("--html", metavar="FILE", help="write a page of all scenarios")
     made.add_argument("--json", metavar="FILE", help="write what was found, one object a line")

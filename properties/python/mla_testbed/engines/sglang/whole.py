@@ -47,7 +47,7 @@ class Whole:
     name, supported = "sglang", stand_ins.SUPPORTED
     first_draft = drafts.LEFT_OUT
 
-    def __init__(self, scenario: Scenario, units: int) -> None:
+    def __init__(self, scenario: Scenario, units: int, modules: str = "ported") -> None:
         _expect(scenario)
         # SGLang's own switch, for a compiled sampler of AITER that is not served.
         os.environ["SGLANG_DISABLE_AITER_GREEDY_SAMPLE"] = "1"
@@ -59,7 +59,7 @@ class Whole:
         self._scenario = scenario
         self.stage = surroundings.enter(Machine(
             scenario.arch, units, late_copies=bool(scenario.late), poison=True,
-            backend=scenario.backend), all_names=True)
+            backend=scenario.backend, modules=modules), all_names=True)
         machine.prepare()
         machine.import_backend()
         self.version, self.aiter = machine.version(), surroundings.aiter_version()

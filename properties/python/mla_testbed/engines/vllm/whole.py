@@ -46,7 +46,7 @@ class Whole:
     name, supported = "vllm", SUPPORTED
     first_draft = drafts.MASKED
 
-    def __init__(self, scenario: Scenario, units: int) -> None:
+    def __init__(self, scenario: Scenario, units: int, modules: str = "ported") -> None:
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the core in this process
         os.environ["VLLM_ROCM_USE_AITER_RMSNORM"] = "0"  # its compiled module is not served
         os.environ["VLLM_ROCM_USE_AITER_LINEAR"] = "0"
@@ -55,7 +55,7 @@ class Whole:
         self._scenario = scenario
         self.stage = surroundings.enter(Machine(
             scenario.arch, units, late_copies=bool(scenario.late), poison=True,
-            backend=scenario.backend))
+            backend=scenario.backend, modules=modules))
         import aiter  # noqa: F401 before the engine, as on ROCm images
 
         self.aiter = surroundings.aiter_version()
