@@ -29,7 +29,7 @@ from .. import raised
 from ..findings import PASS
 from . import finder, model, prompts, tree
 from .collectives import LEFT, LeftError, RanksDifferError
-from .drafts import Drafts
+from .drafts import LEFT_OUT, Drafts
 from .judged import Result
 from .reference import Reference
 from .scenario import Scenario
@@ -196,12 +196,15 @@ def _compare(scenario: Scenario, made: model.Model, asked: prompts.Asked, out: l
         result.found(f"first fault: {fault}")
     elif result.verdict == PASS:
         _seen(found.worst, steps, result, whole)
-    if scenario.spec == "mtp":
+    if scenario.spec in ("mtp", "eagle3"):
         lengths = [len(prompt) for prompt in asked.prompts * rounds]
-        _drafts(Drafts(made, asked.floor, whole.first_draft, lengths, sequences), steps, result)
+        first = LEFT_OUT if scenario.spec == "eagle3" else whole.first_draft
+        _drafts(Drafts(made, asked.floor, first, lengths, sequences), steps, result)
     result.lists = sum(step.built is not None for step in steps)
     for sentence in whole.watch.wrong_writes():
         result.found(f"P18 {sentence}")
+    if whole.watch.wrong_scale():
+        result.found(whole.watch.wrong_scale())
     for finding in finder.judged_lists(scenario, units, steps, rank):
         result.found(f"{finding.property} step {finding.step}: {finding.what}")
 

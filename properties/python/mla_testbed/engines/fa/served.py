@@ -29,11 +29,14 @@ _UNIFIED = "aiter.ops.triton.unified_attention"
 _FILES = ("ops/triton/attention/unified_attention.py", "ops/triton/unified_attention.py")
 
 
-def install() -> None:
+def install(*, unified: bool = True) -> None:
     """Replaces AITER's entry points in this process, for its whole life.
 
     paged_attention_v1 stays AITER's operation of torch; what it calls is replaced. The module of
     unified_attention is not imported, because Triton 3.9 refuses kernels that come with it.
+
+    Args:
+        unified: unified_attention too, which is AITER's Triton kernel otherwise.
 
     Raises:
         ImportError: AITER has one of them elsewhere.
@@ -45,6 +48,8 @@ def install() -> None:
         if real is None:
             raise ImportError(f"{module_name} has no {name}: this AITER is not known here")
         setattr(module, name, _served(name, inspect.signature(real), body))
+    if not unified:
+        return
     made: Any = types.ModuleType(_UNIFIED, __doc__)
     made.unified_attention = _served("unified_attention", _in_source("unified_attention"), _unified)
     sys.modules[_UNIFIED] = made

@@ -185,7 +185,7 @@ class Whole:
 # what a replay reads of the same buffer: our launch would call that out of bounds.
 def _expect(scenario: Scenario) -> None:
     s = scenario
-    if s.model not in _BACKENDS or s.spec == "ngram":
+    if s.model not in _BACKENDS or s.spec not in ("none", "mtp"):
         raise UsageError("SGLang serves scenarios with model=mla or model=dsa and spec=none or "
                          f"spec=mtp here; found model={s.model};spec={s.spec}")
     if s.model == "dsa" and s.spec != "none":
@@ -194,6 +194,8 @@ def _expect(scenario: Scenario) -> None:
     if s.model == "dsa" and s.block not in indexer.BLOCKS:
         raise UsageError(f"scenario field 'block' is {s.block}; SGLang's indexer has blocks of "
                          f"{' or '.join(map(str, indexer.BLOCKS))} on this GPU")
+    if s.scale != 1:
+        raise UsageError(f"scenario field 'scale' is {s.scale}; SGLang is served with scale=1 here")
     if s.dcp > 1:
         raise UsageError("SGLang's AITER backend has no decode context parallelism "
                          f"(sglang#38709); found dcp={s.dcp}")

@@ -12,6 +12,7 @@ import torch
 from ... import world
 from .. import plain, surroundings
 from ..e2e import drafts
+from ..e2e.model import DRAFT
 from ..e2e.scenario import Scenario
 from ..e2e.tree import Rank
 from ..engine import Machine
@@ -60,7 +61,7 @@ class Whole:
 
         self.aiter = surroundings.aiter_version()
         installed.platform()
-        served.install()
+        served.install(unified=scenario.backend != "aiter")
         kernels.install()
         if scenario.model == "dsa":
             topk.install()
@@ -104,6 +105,9 @@ class Whole:
         more: dict[str, Any] = {}
         if s.spec == "mtp":
             more["speculative_config"] = {"method": "mtp", "num_speculative_tokens": s.draft}
+        elif s.spec == "eagle3":
+            more["speculative_config"] = {"method": "eagle3", "model": str(folder / DRAFT),
+                                          "num_speculative_tokens": s.draft}
         elif s.spec == "ngram":
             more["speculative_config"] = {"method": "ngram", "num_speculative_tokens": s.draft,
                                           "prompt_lookup_max": 3, "prompt_lookup_min": 1}
