@@ -41,12 +41,18 @@ def logits(target, tokens, hidden):
     weights.update({
         "model.embed_tokens.weight": target.weights["model.embed_tokens.weight"],
         "model.norm.weight": draft.weights["norm.weight"]})
+    # The low rank of queries is all of an embedding, whose norm is 1 already.
+    of, none = "model.layers.0.", torch.zeros(model.HIDDEN, model.HIDDEN)
+    assert weights[of + "self_attn.q_a_proj.weight"].float().equal(
+        torch.cat([torch.eye(model.HIDDEN), none], 1))
+    low = weights[of + "self_attn.q_b_proj.weight"]
+    weights[of + "self_attn.q_proj.weight"] = torch.cat([low, torch.zeros_like(low)], 1)
     reference = Reference(dataclasses.replace(draft, weights=weights))
     norm, linear = reference._norm, reference._linear
-    of = "model.layers.0."
     embeds = reference._weights["model.embed_tokens.weight"][torch.tensor(tokens)][None]
-    residual = linear(hidden[None], "fc")
-    both = torch.cat([norm(embeds, of + "input_layernorm"), norm(residual, of + "hidden_norm")], -1)
+    assert draft.config["norm_before_residual"]
+    residual = norm(linear(hidden[None], "fc"), of + "hidden_norm")
+    both = torch.cat([norm(embeds, of + "input_layernorm"), residual], -1)
     out, _ = reference._mla(both, of + "self_attn.", None, {})
     x = residual + linear(out, of + "self_attn.o_proj")
     h = norm(x, of + "post_attention_layernorm")

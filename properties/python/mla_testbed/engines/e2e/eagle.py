@@ -35,7 +35,7 @@ def of(target: Model) -> Model:
     weights = {"midlayer." + name.removeprefix(_LAYER): value for name, value in known.items()
                if name.startswith(_LAYER)}
     attention, first = "midlayer.self_attn.", (target.heads - COPIES) * PLAIN
-    query = weights[attention + "q_proj.weight"].view(target.heads, PLAIN + ROPE, HIDDEN).clone()
+    query = weights.pop(attention + "q_proj.weight").view(target.heads, PLAIN + ROPE, HIDDEN).clone()
     expand = weights[attention + "kv_b_proj.weight"].view(target.heads, 2 * PLAIN, LATENT).clone()
     out = weights[attention + "o_proj.weight"].clone()
     compress = weights[attention + "kv_a_proj_with_mqa.weight"]
@@ -47,12 +47,15 @@ def of(target: Model) -> Model:
     out[:, first:] = unit.bfloat16()
     ones = torch.ones(HIDDEN, dtype=torch.bfloat16)
     weights.update({
-        attention + "q_proj.weight": _of_embedding(query.flatten(0, 1)),
+        # vLLM loads such a draft with a low rank of queries alone: here all of an embedding.
+        attention + "q_a_proj.weight": _of_embedding(unit.bfloat16()),
+        attention + "q_a_layernorm.weight": torch.ones(HIDDEN, dtype=torch.bfloat16),
+        attention + "q_b_proj.weight": query.flatten(0, 1),
         attention + "kv_a_proj_with_mqa.weight": _of_embedding(compress),
         attention + "kv_b_proj.weight": expand.flatten(0, 1),
         attention + "o_proj.weight": out,
-        "midlayer.hidden_norm.weight": ones, "norm.weight": ones.clone(),
-        "fc.weight": torch.zeros(HIDDEN, HIDDEN, dtype=torch.bfloat16),
+        "midlayer.hidden_norm.weight": torch.zeros_like(ones), "norm.weight": ones,
+        "fc.weight": unit.bfloat16(),
         "lm_head.weight": known["lm_head.weight"]})
     return dataclasses.replace(target, config=_config(target.config), weights=weights)
 
@@ -75,6 +78,8 @@ def _of_embedding(weight: torch.Tensor) -> torch.Tensor:
 def _config(target: dict[str, Any]) -> dict[str, Any]:
     """Of the kind of model that vLLM takes for an Eagle3 draft with MLA."""
     return {**target, "architectures": ["DeepseekV2ForCausalLM"], "model_type": "deepseek_v2",
-            "num_nextn_predict_layers": 0, "draft_vocab_size": target["vocab_size"],
+            "num_nextn_predict_layers": 0, "q_lora_rank": HIDDEN, "draft_vocab_size": target["vocab_size"],
             # After the target's one layer: its hidden states there.
-            "eagle_aux_hidden_state_layer_ids": [1], "num_aux_hidden_states": 1}
+            "eagle_aux_hidden_state_layer_ids": [1], "num_aux_hidden_states": 1,
+            # Hidden states end in a norm of weight 0, those of the draft's own earlier steps too.
+            "norm_before_residual": True}

@@ -52,9 +52,8 @@ class Recorder:
         found = (self.written.wrong(step, self._scenario.block) for step in self.steps)
         return list(filter(None, found))[:1]
 
-    def wrong_scale(self) -> str:
+    def wrong_scale(self, wanted: int) -> str:
         """A sentence if the cache has another scale than the checkpoint; "" if it has that one."""
-        wanted = self._scenario.scale
         if wanted in (1, self.scale):
             return ""
         found = "is not seen" if self.scale is None else f"is {self.scale:g}"

@@ -203,8 +203,9 @@ def _compare(scenario: Scenario, made: model.Model, asked: prompts.Asked, out: l
     result.lists = sum(step.built is not None for step in steps)
     for sentence in whole.watch.wrong_writes():
         result.found(f"P18 {sentence}")
-    if whole.watch.wrong_scale():
-        result.found(whole.watch.wrong_scale())
+    scale = whole.watch.wrong_scale(scenario.scale)
+    if scale:
+        result.found(scale)
     for finding in finder.judged_lists(scenario, units, steps, rank):
         result.found(f"{finding.property} step {finding.step}: {finding.what}")
 
