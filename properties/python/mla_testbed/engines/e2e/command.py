@@ -21,6 +21,7 @@ from ..client import EngineMissing, Setting, interpreter
 from ..findings import FAIL, INCONCLUSIVE, KNOWN, PASS
 from . import known, page
 from .judged import Result
+from .options import WITHOUT
 from .scenario import NAMED, Scenario, drawn
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[3]
@@ -46,7 +47,8 @@ class Runner:
     @property
     def options(self) -> str:
         """Of the command that repeats a scenario."""
-        more = f" --modules {self.modules}" if self.modules != "ported" else ""
+        more = {"ported": "", WITHOUT: " --without-aiter"}.get(self.modules,
+                                                               f" --modules {self.modules}")
         return f"--engine {self.engine}{more}"
 
     def run(self, scenario: Scenario, bundle: tuple[pathlib.Path, int, int, int] | None = None

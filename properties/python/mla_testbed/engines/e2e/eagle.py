@@ -35,7 +35,8 @@ def of(target: Model) -> Model:
     weights = {"midlayer." + name.removeprefix(_LAYER): value for name, value in known.items()
                if name.startswith(_LAYER)}
     attention, first = "midlayer.self_attn.", (target.heads - COPIES) * PLAIN
-    query = weights.pop(attention + "q_proj.weight").view(target.heads, PLAIN + ROPE, HIDDEN).clone()
+    query = weights.pop(attention + "q_proj.weight").clone().view(
+        target.heads, PLAIN + ROPE, HIDDEN)
     expand = weights[attention + "kv_b_proj.weight"].view(target.heads, 2 * PLAIN, LATENT).clone()
     out = weights[attention + "o_proj.weight"].clone()
     compress = weights[attention + "kv_a_proj_with_mqa.weight"]
@@ -78,7 +79,8 @@ def _of_embedding(weight: torch.Tensor) -> torch.Tensor:
 def _config(target: dict[str, Any]) -> dict[str, Any]:
     """Of the kind of model that vLLM takes for an Eagle3 draft with MLA."""
     return {**target, "architectures": ["DeepseekV2ForCausalLM"], "model_type": "deepseek_v2",
-            "num_nextn_predict_layers": 0, "q_lora_rank": HIDDEN, "draft_vocab_size": target["vocab_size"],
+            "num_nextn_predict_layers": 0, "q_lora_rank": HIDDEN,
+            "draft_vocab_size": target["vocab_size"],
             # After the target's one layer: its hidden states there.
             "eagle_aux_hidden_state_layer_ids": [1], "num_aux_hidden_states": 1,
             # Hidden states end in a norm of weight 0, those of the draft's own earlier steps too.

@@ -56,6 +56,12 @@ def install(*, unified: bool = True) -> None:
     sys.modules[_UNIFIED] = made
 
 
+def of_signature(name: str, signature: inspect.Signature) -> Callable[..., Any]:
+    """flash_attn_varlen_func of a signature, for a package that has none."""
+    return _served(name, signature, lambda given: _varlen({
+        "bias": None, "alibi_slopes": None, "block_table": None, "sink_ptr": None, **given}))
+
+
 def _import_unified() -> None:
     """AITER's own. It takes one function of a package whose other modules have kernels that Triton
     3.9 refuses, so what the package imports for others is left out.

@@ -15,6 +15,7 @@ from ... import world
 from ...errors import UsageError
 from .. import plain, surroundings
 from ..e2e import drafts, model
+from ..e2e.options import WITHOUT
 from ..e2e.scenario import Scenario
 from ..e2e.tree import Rank
 from ..engine import Machine
@@ -49,6 +50,8 @@ class Whole:
 
     def __init__(self, scenario: Scenario, units: int, modules: str = "ported") -> None:
         _expect(scenario)
+        if modules == WITHOUT:
+            raise UsageError("a whole SGLang needs AITER here; expected no --without-aiter")
         # SGLang's own switch, for a compiled sampler of AITER that is not served.
         os.environ["SGLANG_DISABLE_AITER_GREEDY_SAMPLE"] = "1"
         if scenario.cache == "bf16":  # the floor of bf16 knows nothing of a prefill in fp8

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 
 from ... import world
-from .. import plain, surroundings
+from .. import attending, plain, surroundings
 from ..e2e import drafts
 from ..e2e.model import DRAFT
+from ..e2e.options import WITHOUT
 from ..e2e.scenario import Scenario
 from ..e2e.tree import Rank
 from ..engine import Machine
@@ -49,19 +50,27 @@ class Whole:
 
     def __init__(self, scenario: Scenario, units: int, modules: str = "ported") -> None:
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the core in this process
-        os.environ["VLLM_ROCM_USE_AITER_RMSNORM"] = "0"  # its compiled module is not served
+        # Its compiled module has no port.
+        os.environ["VLLM_ROCM_USE_AITER_RMSNORM"] = "1" if modules == "own" else "0"
         os.environ["VLLM_ROCM_USE_AITER_LINEAR"] = "0"
         os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
         self.version = installed.version()
         self._scenario = scenario
+        without = modules == WITHOUT
+        if without:
+            attending.expect(scenario)
         self.stage = surroundings.enter(Machine(
             scenario.arch, units, late_copies=bool(scenario.late), poison=True,
-            backend=scenario.backend, modules=modules))
+            backend=scenario.backend, modules="ported" if without else modules,
+            without_aiter=without), all_names=without)
         import aiter  # noqa: F401 before the engine, as on ROCm images
 
         self.aiter = surroundings.aiter_version()
         installed.platform()
-        served.install(unified=scenario.backend != "aiter")
+        if without:
+            attending.install(scenario.arch)
+        else:
+            served.install(unified=scenario.backend != "aiter")
         kernels.install()
         if scenario.model == "dsa":
             topk.install()
