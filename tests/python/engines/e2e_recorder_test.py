@@ -56,3 +56,14 @@ def test_a_step_without_a_plan_is_that_of_the_scenarios_heads_and_dtypes():
     scalars = unplanned(Scenario(heads=8, cache="fp8"), 4)
     assert (scalars["num_heads_per_head_k"], scalars["max_seqlen_qo"]) == (8, 4)
     assert (scalars["dtype_q"], scalars["dtype_kv"]) == ("fp8", "fp8")
+
+
+@pytest.mark.parametrize(("found", "wanted", "sentence"), [
+    (None, 1, ""), (1.0, 1, ""), (4.0, 4, ""),
+    (1.0, 4, "the scale of layer 0's cache is 1; the checkpoint has 4"),
+    (8.0, 4, "the scale of layer 0's cache is 8; the checkpoint has 4"),
+    (None, 2, "the scale of layer 0's cache is not seen; the checkpoint has 2")])
+def test_a_cache_with_another_scale_than_the_checkpoint_is_named(found, wanted, sentence):
+    recorder = Recorder(Scenario(cache="fp8", scale=wanted), types.SimpleNamespace())
+    recorder.scale = found
+    assert recorder.wrong_scale(wanted) == sentence

@@ -79,6 +79,8 @@ def test_the_same_seed_draws_the_same_scenarios():
     ("e2e1:tokens=0", "field 'tokens' is 0; expected 1 to 256"),
     ("e2e1:spec=ngram", "'spec' and 'draft' are ngram and 0"),
     ("e2e1:spec=mtp;draft=1", "expected model=mla or dsa and layers=1, found model=mla;layers=2"),
+    ("e2e1:scale=3", "field 'scale' is 3; expected 1, 2, 4, 8"),
+    ("e2e1:scale=2", "expected 1, or model=mla and cache=fp8, found model=mla;cache=bf16"),
     ("e2e1:model=llama;cache=fp8", "expected cache=bf16 and block=16 or 32, found cache=fp8"),
 ])
 def test_a_bad_scenario_is_refused_by_its_field(text, sentence):
@@ -281,7 +283,7 @@ def test_results_are_printed_with_a_line_that_repeats_them():
     result = Result("e2e1:heads=8", "vllm", "0.33.0", "abc", tokens=24, equal=20, margin=0.3,
                     stand_ins={"rms_norm": 3}, bundle="there")
     result.found("first fault: step 2, layer 0")
-    text = "\n".join(command.lines(result, "vllm"))
+    text = "\n".join(command.lines(result, command.Runner("vllm", "python", 1.0)))
     for part in ("FAIL e2e1:heads=8 engine=vllm 0.33.0 aiter=abc", "first fault: step 2, layer 0",
                  "tokens 20 of 24 equal (each ahead by 0.30)", "stand-ins: rms_norm 3",
                  "bundle: there", "REPRO: mla-testbed-engines e2e e2e1:heads=8 --engine vllm"):
@@ -387,3 +389,12 @@ def test_an_entry_about_a_finding_of_a_property_explains_that_property_alone():
         result.found(prefix + said)
         known.explain(result, entries)
         assert result.verdict == verdict
+
+
+def test_a_checkpoint_has_the_scale_of_a_scenarios_cache_in_each_layer():
+    made = model.make(SMALL.changed(cache="fp8", scale=8))
+    scales = {name: float(value) for name, value in made.weights.items() if "_scale" in name}
+    of = "model.layers.{}.self_attn.mla_attn.mla_attn.{}_scale".format
+    assert scales == {of(layer, kind): 8.0 for layer in range(2) for kind in "kv"}
+    assert made.config["quantization_config"]["kv_cache_scheme"]["num_bits"] == 8
+    assert "quantization_config" not in model.make(SMALL).config

@@ -6,11 +6,11 @@
 #   tests/python/engines/smoke.sh BUILD vllm|sglang e2e    the whole engine serves a scenario
 #   tests/python/engines/smoke.sh BUILD vllm e2e 0.30.0    an older release does
 #
-# Where AITER_SRC names a source tree of AITER, a few cases are attended too. Elsewhere the builder
-# runs on this project's planners (--without-aiter). The environment lies in BUILD/venv-smoke-ENGINE,
-# that of an older release in BUILD/venv-smoke-ENGINE-VERSION, over the torch of BUILD/venv-triton,
-# and is made once. Exit: 0 all passed, 1 a test failed, 2 usage, 10 skipped: pip cannot install the
-# engine, or plants without AITER_SRC.
+# Where AITER_SRC names a source tree of AITER, a few cases are attended too. Elsewhere the builder,
+# and the whole of vLLM, run on this project's planners (--without-aiter). The environment lies in
+# BUILD/venv-smoke-ENGINE, that of an older release in BUILD/venv-smoke-ENGINE-VERSION, over the
+# torch of BUILD/venv-triton, and is made once. Exit: 0 all passed, 1 a test failed, 2 usage, 10
+# skipped: pip cannot install the engine, or plants without AITER_SRC.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -38,7 +38,9 @@ fi
 if [[ ${3-} == e2e ]]; then
   tests=("$here/${engine}_e2e_test.py")
   [[ -n $older ]] && tests=("$here/vllm_older_test.py") && export MLA_TESTBED_OLDER=$older
-  if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
+  if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter && "$engine$older" == vllm ]]; then
+    tests=("$here/vllm_whole_test.py")
+  elif [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
     echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
     exit 10
   fi

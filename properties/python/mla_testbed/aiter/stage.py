@@ -119,8 +119,11 @@ class Stage:
 
     def lines(self) -> list[str]:
         """What a report says about whose C++ ran; to be asked before `leave`."""
-        own = [] if self._runtime is None else self._runtime.lines()
-        return [*own, *self.ported().lines()]
+        return [*self.own(), *self.ported().lines()]
+
+    def own(self) -> list[str]:
+        """Which of AITER's own modules ran; nothing where none did."""
+        return [] if self._runtime is None else self._runtime.lines()
 
     def differences(self) -> Differences | None:
         """Of own modules beside the ports, where they were compared."""

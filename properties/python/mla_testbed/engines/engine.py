@@ -76,6 +76,7 @@ class Machine:
         arch, compute_units: the GPU.
         late_copies: copies that do not block happen as late as a stream allows.
         without_aiter: planners under AITER's names take its place (without_aiter.py).
+        modules: AITER's compiled ones, see aiter.own.choice.choose.
         poison: memory that nobody wrote is poison. backend: what executes AITER's operations.
         options: of the adapter, as (name, value).
         kind: of steps, one of kinds.KINDS.
@@ -89,6 +90,7 @@ class Machine:
     kind: str = "decode"
     poison: bool = False
     backend: str = "cpu"
+    modules: str = "ported"
 
     def option(self, known: dict[str, tuple[str, ...]]) -> dict[str, str]:
         """The options, and the first of the known values for each that is not named.

@@ -17,6 +17,7 @@ import torch
 
 from .. import world
 from ..aiter import Stage
+from ..errors import LibraryError
 from ..world import Machine as Gpu
 from . import without_aiter
 from .engine import Machine
@@ -37,7 +38,8 @@ def enter(machine: Machine, *, all_names: bool = False) -> Stage:
     `without_aiter` has planners under its names instead, and with `all_names` every other name too.
 
     Raises:
-        ImportError: torch, Triton or AITER is not there, or AITER without its code objects.
+        ImportError: torch, Triton or AITER is not there, AITER without its code objects, or what
+            its own modules are built with.
     """
     if "TRITON_DEFAULT_FP_FUSION" not in os.environ:
         os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"  # what Triton does, without its warning
@@ -46,7 +48,10 @@ def enter(machine: Machine, *, all_names: bool = False) -> Stage:
     tree = None if machine.without_aiter else os.environ.get("AITER_SRC")
     if tree:
         whole(tree, machine.arch)
-    stage = Stage(gpu, None, tree=tree)
+    try:
+        stage = Stage(gpu, None, tree=tree, modules=machine.modules)
+    except LibraryError as e:
+        raise ImportError(str(e)) from e
     if machine.without_aiter:
         without_aiter.install(machine, all_names=all_names)
     sys.modules["amdsmi"] = amdsmi(gpu)

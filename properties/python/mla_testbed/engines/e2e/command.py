@@ -19,8 +19,9 @@ from ...ported import Ported
 from .. import ledger, report
 from ..client import EngineMissing, Setting, interpreter
 from ..findings import FAIL, INCONCLUSIVE, KNOWN, PASS
-from . import known
+from . import known, page
 from .judged import Result
+from .options import WITHOUT
 from .scenario import NAMED, Scenario, drawn
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[3]
@@ -33,6 +34,7 @@ class Runner:
     Attributes:
         engine: its name. python: the engine's interpreter. timeout: seconds for a scenario.
         bundles: where launches of faults are saved, or None. ledger: known failures.
+        modules: AITER's compiled ones, see aiter.own.choice.choose.
     """
 
     engine: str
@@ -40,6 +42,14 @@ class Runner:
     timeout: float
     bundles: pathlib.Path | None = None
     ledger: tuple[ledger.Known, ...] = ()
+    modules: str = "ported"
+
+    @property
+    def options(self) -> str:
+        """Of the command that repeats a scenario."""
+        more = {"ported": "", WITHOUT: " --without-aiter"}.get(self.modules,
+                                                               f" --modules {self.modules}")
+        return f"--engine {self.engine}{more}"
 
     def run(self, scenario: Scenario, bundle: tuple[pathlib.Path, int, int, int] | None = None
             ) -> Result:
@@ -49,7 +59,8 @@ class Runner:
             more = [] if bundle is None else list(map(str, bundle))
             with (pathlib.Path(scratch) / "log").open("w+b") as log:
                 code = self._call(["-m", "mla_testbed.engines.e2e.worker", self.engine,
-                                   str(scenario), str(path), *more], scratch, log)
+                                   str(scenario), str(path), *more,
+                                   f"--modules={self.modules}"], scratch, log)
                 if path.is_file():
                     result = Result.read(path)
                     known.explain(result, self.ledger)
@@ -92,42 +103,93 @@ def run(options: argparse.Namespace) -> int:
     scenarios += list(drawn(options.seed, max(options.random, 0)))
     if not scenarios:
         raise UsageError(f"e2e needs a SCENARIO or --random N; expected one of {', '.join(NAMED)}")
+    if options.html:
+        page.expect_writable(options.html)
     bundles = pathlib.Path(options.bundles).resolve() if options.bundles else None
     runner = Runner(options.engine, interpreter(Setting(options.engine, options.python)),
-                    options.timeout, bundles, _ledger(options))
-    tally: collections.Counter[str] = collections.Counter()
+                    options.timeout, bundles, _ledger(options), options.modules)
+    done = Done(len(scenarios))
+    try:
+        for scenario in scenarios:
+            done.add(_judged(runner, scenario, options), runner)
+            _told(done, runner, options)
+    finally:
+        if options.html and done.results:
+            page.write(pathlib.Path(options.html), done.results, done.summary(), runner.options)
+    print(done.summary())
+    for name in done.gone:
+        print(f"a known failure passed on its witness: {name}")
+    left_out = done.ported is not None and bool(done.ported.changed) and not options.ported
+    for line in () if done.ported is None else (
+            done.ported.lines() + [done.ported.advice("--ported")] * left_out):
+        print(line)
+    return done.exit_code(left_out=left_out)
+
+
+@dataclasses.dataclass
+class Done:
+    """What a run came to so far.
+
+    Attributes:
+        of: scenarios asked for. results, in their order. gone: known failures that passed.
+        ported: in place of which modules ours ran.
+    """
+
+    of: int
+    results: list[Result] = dataclasses.field(default_factory=list)
+    gone: list[str] = dataclasses.field(default_factory=list)
     ported: Ported | None = None
-    gone: list[str] = []
-    started = time.monotonic()
-    for number, scenario in enumerate(scenarios, 1):
-        result = runner.run(scenario)
-        if result.verdict == FAIL:
-            if options.shrink:
-                result = smaller(runner, result, options.shrink)
-            result.bundle = runner.saved(result)
-        tally[result.verdict] += 1
-        gone += known.witnessed(result, runner.ledger)
+    started: float = dataclasses.field(default_factory=time.monotonic)
+
+    def add(self, result: Result, runner: Runner) -> None:
+        """One more scenario."""
+        self.results.append(result)
+        self.gone += known.witnessed(result, runner.ledger)
         if result.ported is not None:
             one = Ported.of_json(result.ported)
-            ported = one if ported is None else ported.together(one)
-        text = "\n".join(lines(result, options.engine))
-        print(f"[{number}/{len(scenarios)}] {text}", flush=True)
-        if options.json:
-            with pathlib.Path(options.json).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(dataclasses.asdict(result)) + "\n")
-    print(f"scenarios {len(scenarios)}: {tally[PASS]} pass, {tally[FAIL]} fail, "
-          f"{tally[KNOWN]} known, {tally[INCONCLUSIVE]} inconclusive; "
-          f"{time.monotonic() - started:.0f} s")
-    for name in gone:
-        print(f"a known failure passed on its witness: {name}")
-    left_out = ported is not None and bool(ported.changed) and not options.ported
-    for line in () if ported is None else ported.lines() + [ported.advice("--ported")] * left_out:
-        print(line)
-    if tally[FAIL]:
-        return report.FAILED
-    if tally[INCONCLUSIVE] or left_out:
-        return report.UNDECIDED
-    return report.UNEXPECTED if gone else report.HELD
+            self.ported = one if self.ported is None else self.ported.together(one)
+
+    def tally(self) -> collections.Counter[str]:
+        """Scenarios of each verdict."""
+        return collections.Counter(result.verdict for result in self.results)
+
+    def summary(self) -> str:
+        """One line."""
+        tally = self.tally()
+        missing = self.of - len(self.results)
+        return (f"scenarios {len(self.results)}: {tally[PASS]} pass, {tally[FAIL]} fail, "
+                f"{tally[KNOWN]} known, {tally[INCONCLUSIVE]} inconclusive; "
+                + f"interrupted before {missing} more; " * (missing > 0)
+                + f"{time.monotonic() - self.started:.0f} s")
+
+    def exit_code(self, *, left_out: bool) -> int:
+        """Of all. left_out: changed C++ of AITER did not run, and that is not accepted."""
+        tally = self.tally()
+        if tally[FAIL]:
+            return report.FAILED
+        if tally[INCONCLUSIVE] or left_out:
+            return report.UNDECIDED
+        return report.UNEXPECTED if self.gone else report.HELD
+
+
+def _judged(runner: Runner, scenario: Scenario, options: argparse.Namespace) -> Result:
+    """One scenario; a failing one is made smaller, and its launch is saved, as far as asked."""
+    result = runner.run(scenario)
+    if result.verdict == FAIL:
+        if options.shrink:
+            result = smaller(runner, result, options.shrink)
+        result.bundle = runner.saved(result)
+    return result
+
+
+def _told(done: Done, runner: Runner, options: argparse.Namespace) -> None:
+    """Prints and writes the scenario that was judged last."""
+    result = done.results[-1]
+    text = "\n".join(lines(result, runner))
+    print(f"[{len(done.results)}/{done.of}] {text}", flush=True)
+    if options.json:
+        with pathlib.Path(options.json).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(dataclasses.asdict(result)) + "\n")
 
 
 def _ledger(options: argparse.Namespace) -> tuple[ledger.Known, ...]:
@@ -137,9 +199,9 @@ def _ledger(options: argparse.Namespace) -> tuple[ledger.Known, ...]:
     return tuple(ledger.read(path))
 
 
-def lines(result: Result, engine: str) -> Iterator[str]:
+def lines(result: Result, runner: Runner) -> Iterator[str]:
     """What is printed of a scenario."""
-    yield (f"{result.verdict.upper()} {result.scenario} engine={result.engine or engine} "
+    yield (f"{result.verdict.upper()} {result.scenario} engine={result.engine or runner.engine} "
            f"{result.version} aiter={result.aiter or 'not asked'}")
     for finding in result.findings[:6]:
         yield f"  {finding}"
@@ -159,12 +221,14 @@ def lines(result: Result, engine: str) -> Iterator[str]:
         yield "  steps without requests, of each rank: " + ", ".join(map(str, result.idle))
     if result.stand_ins:
         yield "  stand-ins: " + ", ".join(f"{n} {c}" for n, c in sorted(result.stand_ins.items()))
+    for line in result.own:
+        yield f"  {line}"
     if result.seconds:
         yield "  seconds: " + ", ".join(f"{n} {s:.0f}" for n, s in result.seconds.items())
     if result.verdict == FAIL:
         if result.bundle:
             yield f"  bundle: {result.bundle}"
-        yield f"REPRO: mla-testbed-engines e2e {shlex.quote(result.scenario)} --engine {engine}"
+        yield f"REPRO: mla-testbed-engines e2e {shlex.quote(result.scenario)} {runner.options}"
 
 
 def smaller(runner: Runner, result: Result, most: int) -> Result:

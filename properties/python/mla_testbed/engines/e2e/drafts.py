@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import torch
 
+from . import eagle
 from .model import VOCABULARY, Model, drafting
 from .prompts import Floor
 from .reference import Reference
@@ -39,7 +40,8 @@ class Drafts:
 
     def __post_init__(self) -> None:
         name = "model.embed_tokens.weight"
-        weights = drafting(self.model.weights)
+        weights = (drafting(self.model.weights) if self.model.draft is None
+                   else eagle.echoed(self.model))
         table = weights[name]
         weights = {**weights, name: torch.cat([table, torch.zeros_like(table[:1])])}
         self._reference = Reference(dataclasses.replace(self.model, weights=weights))

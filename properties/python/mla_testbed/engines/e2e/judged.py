@@ -29,6 +29,9 @@ class Result:
         stand_ins: operations that neither vLLM nor AITER ran, with calls.
         seconds: of each part. bundle: folder that `mla-testbed check` reads.
         ported: in place of which modules of AITER ours ran (ported.Ported.as_json).
+        own: what is said of modules of AITER's own.
+        answers: of each request "request", the length of its "prompt", and tokens: those that
+            float32 has "expected", and those that were "given".
     """
 
     scenario: str
@@ -57,6 +60,8 @@ class Result:
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
     bundle: str = ""
     ported: dict[str, Any] | None = None
+    own: list[str] = dataclasses.field(default_factory=list)
+    answers: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
     def found(self, sentence: str) -> None:
         """A failure."""

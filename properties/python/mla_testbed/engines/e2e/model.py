@@ -21,11 +21,17 @@ THETA, EPSILON = 10000.0, 1e-6
 _DRAFTS_MLP, _DOWN = 0.5, "mlp.down_proj.weight"
 #: Deviation of scores is the square of _SHARP, that of logits _SPREAD.
 _SHARP, _SPREAD = 1.7, 4.0
+#: Folder of a draft's checkpoint, in that of its target.
+DRAFT = "draft"
 
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """Weights by the names of a checkpoint, in bf16, and its config.json."""
+    """Weights by the names of a checkpoint, in bf16, and its config.json.
+
+    Attributes:
+        draft: of a checkpoint of its own, below the target's folder.
+    """
 
     config: dict[str, Any]
     weights: dict[str, torch.Tensor]
@@ -33,6 +39,7 @@ class Model:
     layers: int
     mla: bool
     dsa: bool = False
+    draft: Model | None = None
 
     def write(self, folder: pathlib.Path) -> None:
         """A checkpoint that engines load."""
@@ -42,6 +49,8 @@ class Model:
         (folder / "config.json").write_text(json.dumps(self.config), encoding="utf-8")
         save_file({name: tensor.clone() for name, tensor in self.weights.items()},
                   str(folder / "model.safetensors"))
+        if self.draft is not None:
+            self.draft.write(folder / DRAFT)
 
 
 def make(scenario: Scenario) -> Model:
@@ -62,11 +71,17 @@ def make(scenario: Scenario) -> Model:
         if dsa:
             made = indexed.of_layer(drawn, made, heads)
         weights.update({f"model.layers.{number}.{name}": value for name, value in made.items()})
+        if scenario.scale != 1:
+            weights.update(_scales(number, scenario.scale))
         if scenario.spec == "mtp":
             weights.update(_echo(number + 1, weights, made))
     config = _mla_config(scenario) if mla else _llama_config(scenario)
     if dsa:
         config.update(indexed.CONFIG)
+    if scenario.spec == "eagle3":
+        eagle = importlib.import_module(".eagle", __package__)  # it is made of this module
+        target = Model(config, eagle.idle(weights, heads), heads, scenario.layers, mla)
+        return dataclasses.replace(target, draft=eagle.of(target))
     return Model(config, weights, heads, scenario.layers, mla, dsa)
 
 
@@ -132,6 +147,13 @@ def _echo(number: int, weights: dict[str, torch.Tensor], layer: dict[str, torch.
             for name, value in {**own, **drafting(layer)}.items()}
 
 
+def _scales(number: int, scale: int) -> dict[str, torch.Tensor]:
+    """What the cache of a layer is divided by, under the names of vLLM."""
+    of = f"model.layers.{number}.self_attn."
+    return {of + name: torch.tensor(float(scale))
+            for name in ("mla_attn.mla_attn.k_scale", "mla_attn.mla_attn.v_scale")}
+
+
 def _common(scenario: Scenario) -> dict[str, Any]:
     return {"num_attention_heads": scenario.heads * scenario.dcp, "hidden_size": HIDDEN,
             "num_hidden_layers": scenario.layers, "intermediate_size": MIDDLE,
@@ -140,8 +162,14 @@ def _common(scenario: Scenario) -> dict[str, Any]:
             "bos_token_id": 0, "eos_token_id": VOCABULARY - 1, "torch_dtype": "bfloat16"}
 
 
+#: Of a checkpoint that has nothing in fp8 but scales of its cache, as NVIDIA's ModelOpt says it.
+_QUANTIZED = {"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["*"],
+              "kv_cache_scheme": {"num_bits": 8, "type": "float", "dynamic": False}}
+
+
 def _mla_config(scenario: Scenario) -> dict[str, Any]:
-    return {**_common(scenario), "architectures": ["DeepseekV3ForCausalLM"],
+    quantized = {"quantization_config": _QUANTIZED} if scenario.scale != 1 else {}
+    return {**_common(scenario), **quantized, "architectures": ["DeepseekV3ForCausalLM"],
             "model_type": "deepseek_v3", "num_key_value_heads": scenario.heads * scenario.dcp,
             "kv_lora_rank": LATENT, "q_lora_rank": None, "qk_nope_head_dim": PLAIN,
             "qk_rope_head_dim": ROPE, "v_head_dim": PLAIN,

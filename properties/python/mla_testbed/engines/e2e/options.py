@@ -8,6 +8,8 @@ from .scenario import NAMED
 
 #: Seconds for one scenario, with the import of the engine.
 ONE_SCENARIO = 600.0
+#: What runs in place of AITER's modules where AITER is not there.
+WITHOUT = "none"
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,4 +34,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     made.add_argument("--no-ledger", action="store_true", help="nothing is known")
     made.add_argument("--ported", action="store_true",
                       help="accept that ports run in place of C++ of AITER that was changed")
+    made.add_argument("--modules", default="ported", choices=("auto", "own", "ported"),
+                      help="AITER's compiled modules: our ports (default), its own, or its own "
+                           "where its C++ is not the one that the ports follow")
+    made.add_argument("--without-aiter", dest="modules", action="store_const", const=WITHOUT,
+                      help="AITER is not needed: this project's planners, stage 1 and reduce "
+                           "(model=mla, heads=16, bf16)")
+    made.add_argument("--html", metavar="FILE", help="write a page of all scenarios")
     made.add_argument("--json", metavar="FILE", help="write what was found, one object a line")

@@ -27,6 +27,7 @@ class Recorder:
         given: tokens and positions that the model got in this step, with padding.
         written: keeps what each step writes to the cache, where an engine's watch does that.
         attending: number of the layer that attends now, -1 for none.
+        scale: of the cache of the first layer, as a checkpoint has it; None: not seen.
     """
 
     def __init__(self, scenario: Scenario, observed: Observed) -> None:
@@ -35,6 +36,7 @@ class Recorder:
         self.on = False
         self.given: tuple[torch.Tensor, torch.Tensor] | None = None
         self.attending = -1
+        self.scale: float | None = None
         self._observed = observed
         self.written: Written | None = None
 
@@ -49,6 +51,13 @@ class Recorder:
             return []
         found = (self.written.wrong(step, self._scenario.block) for step in self.steps)
         return list(filter(None, found))[:1]
+
+    def wrong_scale(self, wanted: int) -> str:
+        """A sentence if the cache has another scale than the checkpoint; "" if it has that one."""
+        if wanted in (1, self.scale):
+            return ""
+        found = "is not seen" if self.scale is None else f"is {self.scale:g}"
+        return f"the scale of layer 0's cache {found}; the checkpoint has {wanted}"
 
     def save_launch(self, step: int, layer: int, folder: str) -> None:
         """Saves the decode launch of a step and layer, with its tensors, when it comes."""

@@ -13,8 +13,8 @@ VERSION = "e2e1"
 _TOKENS = 4096
 _CHOICES: dict[str, tuple[object, ...]] = {
     "arch": ("gfx942", "gfx950"), "model": ("mla", "llama", "dsa"), "heads": (8, 16, 32, 64, 128),
-    "block": (1, 16, 32, 64), "cache": ("bf16", "fp8"), "spec": ("none", "mtp", "ngram"),
-    "backend": ("cpu", "aiter"),
+    "block": (1, 16, 32, 64), "cache": ("bf16", "fp8"), "spec": ("none", "mtp", "ngram", "eagle3"),
+    "backend": ("cpu", "aiter"), "scale": (1, 2, 4, 8),
 }
 _RANGES = {"draft": (0, 8), "graphs": (0, 1), "chunk": (0, 4096), "prefix": (0, 1),
            "requests": (1, 32), "tokens": (1, 256), "longest": (1, 1024), "layers": (1, 8),
@@ -31,6 +31,7 @@ class Scenario:
             DeepSeek-V3.2: an indexer selects 128 keys of each row.
         heads: query heads of this GPU, 8 as of a tensor-parallel rank of eight.
         block: tokens of a block. cache: its elements. backend: what executes AITER's operations.
+        scale: of an fp8 cache, as the checkpoint has it: an element is stored divided by it.
         spec, draft: speculative decoding, and how many tokens are drafted.
         graphs: full graphs of decode steps, else eager.
         chunk: most tokens of a step, so that prompts are cut; 0 for no limit.
@@ -66,6 +67,7 @@ class Scenario:
     running: int = 0
     ranks: int = 1
     dcp: int = 1
+    scale: int = 1
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -84,6 +86,12 @@ class Scenario:
             raise UsageError("scenario field 'spec' is mtp, whose draft repeats a target of one "
                              f"layer; expected model=mla or dsa and layers=1, found "
                              f"model={self.model};layers={self.layers}")
+        if self.spec == "eagle3" and (self.model, self.layers, self.cache, self.ranks) != (
+                "mla", 1, "bf16", 1):
+            raise UsageError("scenario field 'spec' is eagle3, whose draft repeats a target of one "
+                             "layer; expected model=mla, layers=1, cache=bf16 and ranks=1, found "
+                             f"model={self.model};layers={self.layers};cache={self.cache};"
+                             f"ranks={self.ranks}")
         if self.ranks > 1 and (self.model != "mla" or self.running or self.requests < self.ranks):
             raise UsageError(f"scenario field 'ranks' is {self.ranks}; expected model=mla, "
                              f"running=0 and a request for each, found model={self.model};"
@@ -94,6 +102,9 @@ class Scenario:
                              f"spec=none and at most 128 heads of all ranks, found "
                              f"model={self.model};ranks={self.ranks};spec={self.spec};"
                              f"heads={self.heads}")
+        if self.scale != 1 and (self.model != "mla" or self.cache != "fp8"):
+            raise UsageError(f"scenario field 'scale' is {self.scale}; expected 1, or model=mla "
+                             f"and cache=fp8, found model={self.model};cache={self.cache}")
         if self.model == "llama" and (self.cache != "bf16" or self.block not in (16, 32)):
             raise UsageError(f"scenario field 'model' is llama; expected cache=bf16 and block=16 "
                              f"or 32, found cache={self.cache};block={self.block}")
@@ -171,6 +182,8 @@ NAMED: dict[str, Scenario] = {
     "mtp-graphs": Scenario(layers=1, spec="mtp", draft=3, graphs=1, late=1),
     "mtp1-heads8": Scenario(arch="gfx950", heads=8, layers=1, spec="mtp", draft=1, graphs=1),
     "ngram": Scenario(spec="ngram", draft=3),
+    "eagle3": Scenario(layers=1, spec="eagle3", draft=3),
+    "eagle3-graphs": Scenario(layers=1, spec="eagle3", draft=3, graphs=1, late=1),
     "fp8": Scenario(cache="fp8"),
     "fp8-gfx950": Scenario(arch="gfx950", cache="fp8", heads=8),
     "machine-code": Scenario(arch="gfx950", backend="aiter"),

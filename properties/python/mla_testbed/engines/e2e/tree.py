@@ -175,6 +175,8 @@ def _add(result: Result, one: Result) -> None:
     """What one rank counted, to that of the others."""
     for name in ("engine", "version", "aiter", "ported", "margin", "allowed"):
         setattr(result, name, getattr(one, name))
+    result.own += [line for line in one.own if line not in result.own]
+    result.answers += one.answers
     for name in ("tokens", "equal", "steps", "replayed", "cached", "lists", "drafts", "accepted",
                  "drafted"):
         setattr(result, name, getattr(result, name) + getattr(one, name))

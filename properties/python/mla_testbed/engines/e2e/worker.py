@@ -1,6 +1,7 @@
 r"""The process of one scenario: draws prompts, measures the floor, serves, compares.
 
     python -m mla_testbed.engines.e2e.worker ENGINE SCENARIO RESULT.json [BUNDLE STEP LAYER [RANK]]
+        [--modules=own]
 
 With a bundle, the decode launch of that step and layer is saved there with its tensors.
 `MLA_TESTBED_E2E_PLANT` names a Python file with a function `plant(whole)`, called before the engine
@@ -28,7 +29,7 @@ from .. import raised
 from ..findings import PASS
 from . import finder, model, prompts, tree
 from .collectives import LEFT, LeftError, RanksDifferError
-from .drafts import Drafts
+from .drafts import LEFT_OUT, Drafts
 from .judged import Result
 from .reference import Reference
 from .scenario import Scenario
@@ -36,6 +37,7 @@ from .traced import Step
 
 #: Where the bundle's words have the rank.
 _RANK = 3
+_MODULES = "--modules="
 
 
 class Clock:
@@ -52,11 +54,13 @@ class Clock:
 
 def main(arguments: list[str]) -> int:
     """Leaves the result in the file; an engine that cannot be imported is inconclusive."""
-    engine, text, path, *bundle = arguments
+    modules = next((one.removeprefix(_MODULES) for one in arguments if one.startswith(_MODULES)),
+                   "ported")
+    engine, text, path, *bundle = (one for one in arguments if not one.startswith(_MODULES))
     scenario = Scenario.parse(text)
     result = Result(str(scenario))
     try:
-        _judge(engine, scenario, result, bundle)
+        _judge(engine, scenario, result, bundle, modules)
     except (ImportError, MlaError) as e:
         traceback.print_exc()
         result.unknown(f"{type(e).__name__}: {e}")
@@ -64,7 +68,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _judge(engine: str, scenario: Scenario, result: Result, bundle: list[str]) -> None:
+def _judge(engine: str, scenario: Scenario, result: Result, bundle: list[str], modules: str
+           ) -> None:
     clock = Clock(result.seconds)
     torch.set_num_threads(1)  # small matrices: a second thread would mostly wait
     made = model.make(scenario)
@@ -72,7 +77,7 @@ def _judge(engine: str, scenario: Scenario, result: Result, bundle: list[str]) -
     clock("prompts")
     # Each engine's package has one.
     module = importlib.import_module(f"..{engine}.whole", __package__)
-    whole = module.Whole(scenario, COMPUTE_UNITS[scenario.arch])
+    whole = module.Whole(scenario, COMPUTE_UNITS[scenario.arch], modules)
 
     def save(rank: int) -> None:
         if bundle and str(rank) == [*bundle, "0"][_RANK]:
@@ -146,6 +151,7 @@ def serve(scenario: Scenario, made: model.Model, asked: prompts.Asked, whole: An
     clock("served")
     result.stand_ins = whole.stand_ins()
     result.ported = whole.stage.ported().as_json()
+    result.own = whole.stage.own()
     result.steps = len(whole.watch.steps)
     result.replayed = whole.watch.replays
     if out:
@@ -163,8 +169,10 @@ def _compare(scenario: Scenario, made: model.Model, asked: prompts.Asked, out: l
     reference = Reference(made)
     units, steps = COMPUTE_UNITS[scenario.arch], whole.watch.steps
     rounds = len(out) // len(asked.prompts)
-    for prompt, expected, given in zip(asked.prompts * rounds, asked.expected * rounds, out,
-                                       strict=True):
+    for number, (prompt, expected, given) in enumerate(zip(
+            asked.prompts * rounds, asked.expected * rounds, out, strict=True)):
+        result.answers.append({"request": number, "prompt": len(prompt), "expected": expected,
+                               "given": given})
         result.tokens += len(expected)
         result.equal += sum(a == b for a, b in zip(expected, given, strict=False))
         if given != expected:
@@ -188,12 +196,16 @@ def _compare(scenario: Scenario, made: model.Model, asked: prompts.Asked, out: l
         result.found(f"first fault: {fault}")
     elif result.verdict == PASS:
         _seen(found.worst, steps, result, whole)
-    if scenario.spec == "mtp":
+    if scenario.spec in ("mtp", "eagle3"):
         lengths = [len(prompt) for prompt in asked.prompts * rounds]
-        _drafts(Drafts(made, asked.floor, whole.first_draft, lengths, sequences), steps, result)
+        first = LEFT_OUT if scenario.spec == "eagle3" else whole.first_draft
+        _drafts(Drafts(made, asked.floor, first, lengths, sequences), steps, result)
     result.lists = sum(step.built is not None for step in steps)
     for sentence in whole.watch.wrong_writes():
         result.found(f"P18 {sentence}")
+    scale = whole.watch.wrong_scale(scenario.scale)
+    if scale:
+        result.found(scale)
     for finding in finder.judged_lists(scenario, units, steps, rank):
         result.found(f"{finding.property} step {finding.step}: {finding.what}")
 

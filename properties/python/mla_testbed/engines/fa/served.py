@@ -26,14 +26,17 @@ from ..dense import attention
 
 #: unified_attention by the name that engines import, and AITER's files that may have it.
 _UNIFIED = "aiter.ops.triton.unified_attention"
+_REFUSED = "aiter.ops.triton._triton_kernels.flash_attn_triton_amd"
 _FILES = ("ops/triton/attention/unified_attention.py", "ops/triton/unified_attention.py")
 
 
-def install() -> None:
+def install(*, unified: bool = True) -> None:
     """Replaces AITER's entry points in this process, for its whole life.
 
-    paged_attention_v1 stays AITER's operation of torch; what it calls is replaced. The module of
-    unified_attention is not imported, because Triton 3.9 refuses kernels that come with it.
+    paged_attention_v1 stays AITER's operation of torch; what it calls is replaced.
+
+    Args:
+        unified: unified_attention too, which is AITER's Triton kernel otherwise.
 
     Raises:
         ImportError: AITER has one of them elsewhere.
@@ -45,9 +48,40 @@ def install() -> None:
         if real is None:
             raise ImportError(f"{module_name} has no {name}: this AITER is not known here")
         setattr(module, name, _served(name, inspect.signature(real), body))
+    if not unified:
+        _import_unified()
+        return
     made: Any = types.ModuleType(_UNIFIED, __doc__)
     made.unified_attention = _served("unified_attention", _in_source("unified_attention"), _unified)
     sys.modules[_UNIFIED] = made
+
+
+def of_signature(name: str, signature: inspect.Signature) -> Callable[..., Any]:
+    """flash_attn_varlen_func of a signature, for a package that has none."""
+    return _served(name, signature, lambda given: _varlen({
+        "bias": None, "alibi_slopes": None, "block_table": None, "sink_ptr": None, **given}))
+
+
+def _import_unified() -> None:
+    """AITER's own. It takes one function of a package whose other modules have kernels that Triton
+    3.9 refuses, so what the package imports for others is left out.
+
+    Raises:
+        ImportError: AITER has it elsewhere, or Triton refuses it.
+    """
+    root = pathlib.Path(str(importlib.import_module("aiter").__file__)).parent
+    bare = types.ModuleType(_REFUSED)
+    bare.__path__ = [str(root / "ops/triton/_triton_kernels/flash_attn_triton_amd")]
+    before = sys.modules.get(_REFUSED)
+    sys.modules[_REFUSED] = before or bare
+    try:
+        module = importlib.import_module("aiter.ops.triton.attention.unified_attention")
+    except (AttributeError, ValueError) as e:
+        raise ImportError(f"Triton refuses AITER's unified_attention: {e}") from e
+    finally:
+        if before is None:
+            del sys.modules[_REFUSED]
+    sys.modules[_UNIFIED] = module
 
 
 def _in_source(name: str) -> inspect.Signature:

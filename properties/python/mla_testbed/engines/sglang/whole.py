@@ -15,6 +15,7 @@ from ... import world
 from ...errors import UsageError
 from .. import plain, surroundings
 from ..e2e import drafts, model
+from ..e2e.options import WITHOUT
 from ..e2e.scenario import Scenario
 from ..e2e.tree import Rank
 from ..engine import Machine
@@ -47,8 +48,10 @@ class Whole:
     name, supported = "sglang", stand_ins.SUPPORTED
     first_draft = drafts.LEFT_OUT
 
-    def __init__(self, scenario: Scenario, units: int) -> None:
+    def __init__(self, scenario: Scenario, units: int, modules: str = "ported") -> None:
         _expect(scenario)
+        if modules == WITHOUT:
+            raise UsageError("a whole SGLang needs AITER here; expected no --without-aiter")
         # SGLang's own switch, for a compiled sampler of AITER that is not served.
         os.environ["SGLANG_DISABLE_AITER_GREEDY_SAMPLE"] = "1"
         if scenario.cache == "bf16":  # the floor of bf16 knows nothing of a prefill in fp8
@@ -59,7 +62,7 @@ class Whole:
         self._scenario = scenario
         self.stage = surroundings.enter(Machine(
             scenario.arch, units, late_copies=bool(scenario.late), poison=True,
-            backend=scenario.backend), all_names=True)
+            backend=scenario.backend, modules=modules), all_names=True)
         machine.prepare()
         machine.import_backend()
         self.version, self.aiter = machine.version(), surroundings.aiter_version()
@@ -185,7 +188,7 @@ class Whole:
 # what a replay reads of the same buffer: our launch would call that out of bounds.
 def _expect(scenario: Scenario) -> None:
     s = scenario
-    if s.model not in _BACKENDS or s.spec == "ngram":
+    if s.model not in _BACKENDS or s.spec not in ("none", "mtp"):
         raise UsageError("SGLang serves scenarios with model=mla or model=dsa and spec=none or "
                          f"spec=mtp here; found model={s.model};spec={s.spec}")
     if s.model == "dsa" and s.spec != "none":
@@ -194,6 +197,8 @@ def _expect(scenario: Scenario) -> None:
     if s.model == "dsa" and s.block not in indexer.BLOCKS:
         raise UsageError(f"scenario field 'block' is {s.block}; SGLang's indexer has blocks of "
                          f"{' or '.join(map(str, indexer.BLOCKS))} on this GPU")
+    if s.scale != 1:
+        raise UsageError(f"scenario field 'scale' is {s.scale}; SGLang is served with scale=1 here")
     if s.dcp > 1:
         raise UsageError("SGLang's AITER backend has no decode context parallelism "
                          f"(sglang#38709); found dcp={s.dcp}")

@@ -13,10 +13,11 @@ SERVED = ("0.30.0", "0.31.0", "0.32.0", "0.33.0")
 SUPPORTED = f"vLLM {SERVED[0]} to {SERVED[-1]}"
 
 
-def settle() -> None:
-    """Sets what vLLM reads at its import, for this process."""
+def settle(modules: str) -> None:
+    """Sets what vLLM reads at its import, for this process; `modules` of AITER's C++."""
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the core in this process
-    os.environ["VLLM_ROCM_USE_AITER_RMSNORM"] = "0"  # its compiled module is not served
+    # Its compiled module has no port.
+    os.environ["VLLM_ROCM_USE_AITER_RMSNORM"] = "1" if modules == "own" else "0"
     os.environ["VLLM_ROCM_USE_AITER_LINEAR"] = "0"
     # On in 0.32 and before: weights rounded to fp8 or fp4, which the reference does not know, and
     # a thousand kernels that are compiled while the model is loaded.

@@ -129,6 +129,9 @@ class Watch(Recorder):
                 return before(layer, q, latent, rope, cache, metadata, output, *rest, **named)
             if number == 0:
                 self.launch([], lambda: self._lists(metadata))
+                # vLLM doubles a checkpoint's scale for the float8 of gfx942.
+                found = layer._k_scale_float  # noqa: SLF001
+                self.scale = found / (2 if self._scenario.arch == "gfx942" and found != 1 else 1)
             tensors = {"query": q, "key": torch.cat([latent, rope.reshape(len(latent), -1)], -1)}
             kept = self.keep(number)
             self.attending = number

@@ -10,8 +10,10 @@ from typing import Any
 import torch
 
 from ... import world
-from .. import plain, surroundings
+from .. import attending, plain, surroundings
 from ..e2e import drafts
+from ..e2e.model import DRAFT
+from ..e2e.options import WITHOUT
 from ..e2e.scenario import Scenario
 from ..e2e.tree import Rank
 from ..engine import Machine
@@ -47,18 +49,25 @@ class Whole:
     name, supported = "vllm", SUPPORTED
     first_draft = drafts.MASKED
 
-    def __init__(self, scenario: Scenario, units: int) -> None:
-        settle()
+    def __init__(self, scenario: Scenario, units: int, modules: str = "ported") -> None:
+        settle(modules)
         self.version = installed.version()
         self._scenario = scenario
+        without = modules == WITHOUT
+        if without:
+            attending.expect(scenario)
         self.stage = surroundings.enter(Machine(
             scenario.arch, units, late_copies=bool(scenario.late), poison=True,
-            backend=scenario.backend))
+            backend=scenario.backend, modules="ported" if without else modules,
+            without_aiter=without), all_names=without)
         import aiter  # noqa: F401 before the engine, as on ROCm images
 
         self.aiter = surroundings.aiter_version()
         installed.platform()
-        served.install()
+        if without:
+            attending.install(scenario.arch)
+        else:
+            served.install(unified=scenario.backend != "aiter")
         kernels.install()
         if scenario.model == "dsa":
             topk.install()
@@ -102,6 +111,9 @@ class Whole:
         more: dict[str, Any] = {}
         if s.spec == "mtp":
             more["speculative_config"] = {"method": "mtp", "num_speculative_tokens": s.draft}
+        elif s.spec == "eagle3":
+            more["speculative_config"] = {"method": "eagle3", "model": str(folder / DRAFT),
+                                          "num_speculative_tokens": s.draft}
         elif s.spec == "ngram":
             more["speculative_config"] = {"method": "ngram", "num_speculative_tokens": s.draft,
                                           "prompt_lookup_max": 3, "prompt_lookup_min": 1}
