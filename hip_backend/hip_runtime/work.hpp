@@ -19,6 +19,7 @@ struct KernelWork {
   dim3 grid, block;
   std::vector<std::byte> kernarg;
   std::size_t dynamic_lds = 0;
+  const void* named = nullptr;  // by the program: the host's stub, or a module's function
 };
 // Rows of bytes, in slices.
 struct Place {
@@ -49,7 +50,7 @@ struct HostWork {
   void* data = nullptr;
 };
 struct GraphWork {
-  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<Graph> graph;
 };
 using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, GraphWork>;
 
@@ -61,6 +62,9 @@ using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWo
 hipError_t kernel_work(const hipKernelNodeParams* kernel, KernelWork& work);
 hipError_t fill_work(const hipMemsetParams* fill, FillWork& work);
 hipError_t copy_work(const hipMemcpy3DParms* copy, CopyWork& work);
+// The reverse.
+hipMemsetParams fill_params(const FillWork& work);
+hipMemcpy3DParms copy_params(const CopyWork& work);
 
 // Does it now. Fails: with what was wrong, a sentence among the faults where there is more to say.
 hipError_t run(const CopyWork& work);  // memory.cpp
