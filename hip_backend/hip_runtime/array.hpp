@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
-#include "hip_backend/hip_runtime/work.hpp"
+#include "hip_backend/hip_runtime/hip/hip_runtime.h"
+#include "hip_backend/hip_runtime/place.hpp"
 
 // What a handle is, until it is freed.
 struct hipArray {

@@ -1,6 +1,7 @@
 // Arrays: memory in rows and slices that copies fill and read.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "core/say.hpp"

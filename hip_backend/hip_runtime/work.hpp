@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hip_backend/hip_runtime/hip/graph_types.h"
+#include "hip_backend/hip_runtime/place.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
 
 namespace mla::hip_runtime {
@@ -20,20 +21,6 @@ struct KernelWork {
   std::vector<std::byte> kernarg;
   std::size_t dynamic_lds = 0;
   const void* named = nullptr;  // by the program: the host's stub, or a module's function
-};
-// Rows of bytes, in slices.
-struct Place {
-  void* base = nullptr;
-  std::size_t pitch = 0, slice = 0;  // bytes from row to row, and from slice to slice
-};
-struct Extent {
-  std::size_t width = 0;  // bytes
-  std::size_t height = 1, depth = 1;
-  [[nodiscard]] bool empty() const { return width == 0 || height == 0 || depth == 0; }
-  // From the first byte to the last one, in a place.
-  [[nodiscard]] std::size_t span(const Place& place) const {
-    return (depth - 1) * place.slice + (height - 1) * place.pitch + width;
-  }
 };
 struct CopyWork {
   Place to, from;

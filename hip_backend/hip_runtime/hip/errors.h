@@ -68,7 +68,7 @@
   error(hipErrorStreamCaptureInvalidated, 901, "an earlier error ended the capture") \
   error(hipErrorStreamCaptureMerge, 902, "two captures would become one") \
   error(hipErrorStreamCaptureUnmatched, 903, "the capture began on another stream") \
-  error(hipErrorStreamCaptureUnjoined, 904, "a stream that joined the capture was not joined back") \
+  error(hipErrorStreamCaptureUnjoined, 904, "a stream that joined was not joined back") \
   error(hipErrorStreamCaptureIsolation, 905, "a capture depends on what is not captured") \
   error(hipErrorStreamCaptureImplicit, 906, "a capture depends on the stream without a name") \
   error(hipErrorCapturedEvent, 907, "the event was recorded by a capture") \

@@ -182,6 +182,15 @@ TEST_CASE("a node is found in a clone and in a child, and an executable graph le
   CHECK(other == 7);
   hipGraphExec_t of_parent = nullptr;
   REQUIRE(hipGraphInstantiateWithFlags(&of_parent, parent, 0) == hipSuccess);
+  // An executable graph has children of its own.
+  Nodes of_graph(3);
+  REQUIRE(hipGraphGetNodes(child, of_graph.data(), &(count = 3)) == hipSuccess);
+  hipMemsetParams fill = {};
+  REQUIRE(hipGraphMemsetNodeGetParams(of_graph[0], &fill) == hipSuccess);
+  fill.value = 100;
+  REQUIRE(hipGraphMemsetNodeSetParams(of_graph[0], &fill) == hipSuccess);
+  REQUIRE(hipGraphLaunch(of_parent, nullptr) == hipSuccess);
+  CHECK(chain.seen == 7);
   hipGraph_t nothing = nullptr;
   REQUIRE(hipGraphCreate(&nothing, 0) == hipSuccess);
   chain.seen = 0;
@@ -267,6 +276,9 @@ TEST_CASE("nodes are added to a capture by hand, and the stream goes on after th
   REQUIRE(hipGraphAddHostNode(&node, graph, after, count, &host) == hipSuccess);
   REQUIRE(hipStreamUpdateCaptureDependencies(stream, &node, 1, hipStreamSetCaptureDependencies) ==
           hipSuccess);
+  REQUIRE(hipStreamGetCaptureInfo_v2(stream, &status, &id, &graph, &after, &count) == hipSuccess);
+  REQUIRE(count == 1);
+  CHECK(after[0] == node);
   REQUIRE(word.step(10, 0, stream) == hipSuccess);
   (void)hip::take_launched();
   auto stranger = reinterpret_cast<hipGraphNode_t>(&calls);

@@ -65,8 +65,10 @@ void occupancy(std::vector<std::string>& wrong) {
           hipSuccess ||
       block != 64 || grid % units != 0 || grid == 0)
     wrong.push_back("hipOccupancyMaxPotentialBlockSizeVariableSMem");
+  int plain_grid = 0, plain_block = 0;
+  (void)hipOccupancyMaxPotentialBlockSize(&plain_grid, &plain_block, scale_kernel);
   if (hipOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, scale_kernel) != hipSuccess ||
-      block != 1024)
+      block != plain_block || grid != plain_grid || block == 0)
     wrong.push_back("hipOccupancyMaxPotentialBlockSizeWithFlags");
 }
 
@@ -110,9 +112,13 @@ void launches(std::vector<std::string>& wrong) {
   float by = 3;
   int count = 128;
   void* arguments[] = {&out, &by, &count};
-  if (hipExtLaunchKernel(scale_kernel, dim3(2), dim3(64), arguments, 0, nullptr, nullptr, nullptr,
-                         0) != hipSuccess ||
-      out[127] != 381)
+  hipEvent_t first = nullptr, last = nullptr;
+  (void)hipEventCreate(&first);
+  (void)hipEventCreate(&last);
+  if (hipExtLaunchKernel(scale_kernel, dim3(2), dim3(64), arguments, 0, nullptr, first, last, 0) !=
+          hipSuccess ||
+      out[127] != 381 || hipEventElapsedTime(&milliseconds, first, last) != hipSuccess ||
+      milliseconds <= 0)
     wrong.push_back("hipExtLaunchKernel");
   hipFunction_t function = nullptr;
   by = 4;
@@ -145,6 +151,8 @@ void launches(std::vector<std::string>& wrong) {
     wrong.push_back("a launch without its arguments");
   (void)hipGetLastError();
   (void)hipFree(out);
+  (void)hipEventDestroy(first);
+  (void)hipEventDestroy(last);
   (void)hipEventDestroy(before);
   (void)hipEventDestroy(after);
 }
