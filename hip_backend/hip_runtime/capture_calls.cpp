@@ -47,8 +47,9 @@ hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
   return *graph = rt::graphs().keep(std::move(capture->graph)), hipSuccess;
 }
 
-hipError_t hipStreamGetCaptureInfo(hipStream_t stream, hipStreamCaptureStatus* status,
-                                   unsigned long long* id) {
+hipError_t hipStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus* status,
+                                      unsigned long long* id, hipGraph_t* graph,
+                                      const hipGraphNode_t** after, std::size_t* count) {
   const rt::Turn turn;
   if (status == nullptr) return rt::keep(hipErrorInvalidValue);
   *status = hipStreamCaptureStatusNone;
@@ -56,10 +57,36 @@ hipError_t hipStreamGetCaptureInfo(hipStream_t stream, hipStreamCaptureStatus* s
   if (!capture) return hipSuccess;
   *status = capture->invalid ? hipStreamCaptureStatusInvalidated : hipStreamCaptureStatusActive;
   if (id != nullptr) *id = capture->id;
+  if (graph != nullptr) *graph = reinterpret_cast<hipGraph_t>(capture->graph.get());
+  if (after != nullptr)
+    *after =
+        reinterpret_cast<const hipGraphNode_t*>(const_cast<rt::Node* const*>(stream->last.data()));
+  if (count != nullptr) *count = stream->last.size();
   return hipSuccess;
+}
+hipError_t hipStreamGetCaptureInfo(hipStream_t stream, hipStreamCaptureStatus* status,
+                                   unsigned long long* id) {
+  return hipStreamGetCaptureInfo_v2(stream, status, id, nullptr, nullptr, nullptr);
 }
 hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status) {
   return hipStreamGetCaptureInfo(stream, status, nullptr);
+}
+// What the stream's next work waits for.
+hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream, hipGraphNode_t* after,
+                                              std::size_t count, unsigned flags) {
+  const rt::Turn turn;
+  const auto capture = rt::capture_of(stream);
+  if (!capture) return rt::keep(hipErrorIllegalState);
+  if ((count != 0 && after == nullptr) || flags > hipStreamSetCaptureDependencies)
+    return rt::keep(hipErrorInvalidValue);
+  for (std::size_t k = 0; k < count; ++k)
+    if (!capture->graph->holds(rt::node_of(after[k])))
+      return rt::fault(hipErrorInvalidValue,
+                       mla::say("hipStreamUpdateCaptureDependencies: dependency ", k,
+                                " is no node of the captured graph"));
+  if (flags == hipStreamSetCaptureDependencies) stream->last.clear();
+  for (std::size_t k = 0; k < count; ++k) stream->last.push_back(rt::node_of(after[k]));
+  return hipSuccess;
 }
 
 hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode) {

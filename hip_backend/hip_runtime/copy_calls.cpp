@@ -16,8 +16,9 @@ hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKin
 }
 hipError_t hipMemcpyWithStream(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
                                hipStream_t stream) {
-  const hipError_t waits = hipStreamSynchronize(stream);
-  return waits != hipSuccess ? waits : hipMemcpyAsync(to, from, bytes, kind, stream);
+  const rt::Turn turn;
+  if (const auto bad = rt::refuse_wait("hipMemcpyWithStream", rt::capture_of(stream))) return bad;
+  return rt::waited(hipMemcpyAsync(to, from, bytes, kind, stream));
 }
 hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t to, const void* from, std::size_t bytes,
                               hipStream_t stream) {
@@ -47,7 +48,8 @@ hipError_t hipMemcpyPeerAsync(void* to, int to_device, const void* from, int fro
 }
 hipError_t hipMemcpyPeer(void* to, int to_device, const void* from, int from_device,
                          std::size_t bytes) {
-  return hipMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr));
 }
 
 hipError_t hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
@@ -60,7 +62,8 @@ hipError_t hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
 }
 hipError_t hipMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                        std::size_t width, std::size_t height, hipMemcpyKind kind) {
-  return hipMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr));
 }
 hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* copy, hipStream_t stream) {
   const rt::Turn turn;
@@ -69,7 +72,8 @@ hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* copy, hipStream_t stream) {
   return rt::submit(stream, work);
 }
 hipError_t hipMemcpy3D(const hipMemcpy3DParms* copy) {
-  return hipMemcpy3DAsync(copy, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemcpy3DAsync(copy, nullptr));
 }
 
 hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t stream) {
@@ -77,14 +81,16 @@ hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t st
   return rt::submit(stream, rt::FillWork{{to}, {bytes}, static_cast<unsigned>(value)});
 }
 hipError_t hipMemset(void* to, int value, std::size_t bytes) {
-  return hipMemsetAsync(to, value, bytes, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemsetAsync(to, value, bytes, nullptr));
 }
 hipError_t hipMemsetD8Async(hipDeviceptr_t to, unsigned char value, std::size_t count,
                             hipStream_t stream) {
   return hipMemsetAsync(to, value, count, stream);
 }
 hipError_t hipMemsetD8(hipDeviceptr_t to, unsigned char value, std::size_t count) {
-  return hipMemsetAsync(to, value, count, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemsetAsync(to, value, count, nullptr));
 }
 hipError_t hipMemsetD16Async(hipDeviceptr_t to, unsigned short value, std::size_t count,
                              hipStream_t stream) {
@@ -92,14 +98,16 @@ hipError_t hipMemsetD16Async(hipDeviceptr_t to, unsigned short value, std::size_
   return rt::submit(stream, rt::FillWork{{to}, {2 * count}, value, 2});
 }
 hipError_t hipMemsetD16(hipDeviceptr_t to, unsigned short value, std::size_t count) {
-  return hipMemsetD16Async(to, value, count, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemsetD16Async(to, value, count, nullptr));
 }
 hipError_t hipMemsetD32Async(hipDeviceptr_t to, int value, std::size_t count, hipStream_t stream) {
   const rt::Turn turn;
   return rt::submit(stream, rt::FillWork{{to}, {4 * count}, static_cast<unsigned>(value), 4});
 }
 hipError_t hipMemsetD32(hipDeviceptr_t to, int value, std::size_t count) {
-  return hipMemsetD32Async(to, value, count, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemsetD32Async(to, value, count, nullptr));
 }
 hipError_t hipMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
                             std::size_t height, hipStream_t stream) {
@@ -109,7 +117,8 @@ hipError_t hipMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t 
 }
 hipError_t hipMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
                        std::size_t height) {
-  return hipMemset2DAsync(to, pitch, value, width, height, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemset2DAsync(to, pitch, value, width, height, nullptr));
 }
 hipError_t hipMemset3DAsync(hipPitchedPtr to, int value, hipExtent extent, hipStream_t stream) {
   const rt::Turn turn;
@@ -118,7 +127,8 @@ hipError_t hipMemset3DAsync(hipPitchedPtr to, int value, hipExtent extent, hipSt
                                          static_cast<unsigned>(value)});
 }
 hipError_t hipMemset3D(hipPitchedPtr to, int value, hipExtent extent) {
-  return hipMemset3DAsync(to, value, extent, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemset3DAsync(to, value, extent, nullptr));
 }
 
 }  // extern "C"

@@ -25,6 +25,11 @@ const ErrorText& text_of(hipError_t error) {
   return kUnknown;
 }
 
+// A number that is no error is an invalid value; "unknown error" is one.
+hipError_t known(hipError_t error) {
+  return text_of(error).error == error ? hipSuccess : keep(hipErrorInvalidValue);
+}
+
 }  // namespace
 }  // namespace mla::hip_runtime
 
@@ -38,6 +43,16 @@ const char* hipGetErrorString(hipError_t error) {
   const rt::Turn turn;
   return rt::text_of(error).text;
 }
+hipError_t hipDrvGetErrorName(hipError_t error, const char** name) {
+  const rt::Turn turn;
+  if (name == nullptr) return rt::keep(hipErrorInvalidValue);
+  return *name = rt::text_of(error).name, rt::known(error);
+}
+hipError_t hipDrvGetErrorString(hipError_t error, const char** text) {
+  const rt::Turn turn;
+  if (text == nullptr) return rt::keep(hipErrorInvalidValue);
+  return *text = rt::text_of(error).text, rt::known(error);
+}
 hipError_t hipGetLastError() {
   const rt::Turn turn;
   if (rt::last_error() == rt::runtime().faulted) rt::runtime().faulted = hipSuccess;
@@ -45,6 +60,9 @@ hipError_t hipGetLastError() {
 }
 hipError_t hipPeekAtLastError() {
   return rt::last_error();
+}
+hipError_t hipExtGetLastError() {
+  return hipGetLastError();
 }
 
 }  // extern "C"

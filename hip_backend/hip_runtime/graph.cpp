@@ -11,7 +11,12 @@ namespace mla::hip_runtime {
 
 Node* Graph::add(Work work, std::vector<const Node*> after) {
   static std::uint64_t last = 0;  // under a Turn
-  nodes.push_back(std::make_unique<Node>(Node{std::move(work), std::move(after), ++last}));
+  std::vector<const Node*> once;
+  for (const Node* const node : after)
+    if (std::find(once.begin(), once.end(), node) == once.end()) once.push_back(node);
+  after = std::move(once);
+  nodes.push_back(
+      std::make_unique<Node>(Node{std::move(work), std::move(after), ++last, true, {}}));
   return nodes.back().get();
 }
 
@@ -21,9 +26,12 @@ bool Graph::holds(const Node* node) const {
 
 std::unique_ptr<Graph> Graph::copy() const {
   auto out = std::make_unique<Graph>();
+  out->objects = objects;
   std::map<const Node*, const Node*> copies;
   for (const auto& node : nodes) {
     out->nodes.push_back(std::make_unique<Node>(*node));
+    if (auto* const child = std::get_if<GraphWork>(&out->nodes.back()->work))
+      child->graph = child->graph->copy();
     copies[node.get()] = out->nodes.back().get();
   }
   for (const auto& node : out->nodes)
@@ -59,8 +67,9 @@ bool Graph::ends_with(std::span<const Node* const> last) const {
   return seen.size() == nodes.size();
 }
 
+// Never destroyed: at the end of a program nobody calls for its objects any more.
 Graphs& graphs() {
-  static Graphs all;
+  static Graphs& all = *new Graphs;
   return all;
 }
 
@@ -70,10 +79,24 @@ hipGraph_t Graphs::keep(std::unique_ptr<Graph> graph) {
 }
 
 Graph* graph_of(const char* call, hipGraph_t handle) {
-  for (const auto& graph : graphs().graphs)
-    if (reinterpret_cast<hipGraph_t>(graph.get()) == handle) return graph.get();
+  for (Graph* const graph : known_graphs())
+    if (reinterpret_cast<hipGraph_t>(graph) == handle) return graph;
   fault(hipErrorInvalidHandle, say(call, ": this is no graph that was made and not destroyed"));
   return nullptr;
+}
+
+Graph* owner_of(const char* call, hipGraphNode_t handle) {
+  for (Graph* const graph : known_graphs())
+    if (graph->holds(node_of(handle))) return graph;
+  fault(hipErrorInvalidHandle, say(call, ": this is no node of a graph"));
+  return nullptr;
+}
+
+hipError_t give_nodes(std::span<const Node* const> nodes, hipGraphNode_t* out, std::size_t* count) {
+  if (count == nullptr) return keep(hipErrorInvalidValue);
+  const std::size_t fits = out == nullptr ? 0 : std::min(*count, nodes.size());
+  for (std::size_t k = 0; k < fits; ++k) out[k] = node_handle(nodes[k]);
+  return *count = out == nullptr ? nodes.size() : fits, hipSuccess;
 }
 
 namespace {
@@ -110,8 +133,10 @@ hipError_t run(const Work& work) {
 }
 
 hipError_t run_in_order(std::span<const Node* const> order) {
-  for (const Node* const node : order)
+  for (const Node* const node : order) {
+    if (!node->enabled) continue;
     if (const auto bad = run(node->work)) return bad;
+  }
   return hipSuccess;
 }
 

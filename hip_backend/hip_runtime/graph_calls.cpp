@@ -9,22 +9,6 @@ namespace rt = mla::hip_runtime;
 namespace mla::hip_runtime {
 namespace {
 
-hipGraphNode_t handle_of(const Node* node) {
-  return reinterpret_cast<hipGraphNode_t>(const_cast<Node*>(node));
-}
-
-const Node* node_of(hipGraphNode_t handle) {
-  return reinterpret_cast<const Node*>(handle);
-}
-
-// The graph of a node; null after a fault.
-Graph* owner_of(const char* call, hipGraphNode_t handle) {
-  for (const auto& graph : graphs().graphs)
-    if (graph->holds(node_of(handle))) return graph.get();
-  fault(hipErrorInvalidHandle, say(call, ": this is no node of a graph"));
-  return nullptr;
-}
-
 hipError_t add(const char* call, hipGraphNode_t* node, hipGraph_t handle,
                const hipGraphNode_t* after, std::size_t count, Work work) {
   if (node == nullptr || (count != 0 && after == nullptr)) return keep(hipErrorInvalidValue);
@@ -37,15 +21,7 @@ hipError_t add(const char* call, hipGraphNode_t* node, hipGraph_t handle,
       return fault(hipErrorInvalidValue,
                    say(call, ": dependency ", k, " is no node of this graph"));
   }
-  return *node = handle_of(graph->add(std::move(work), std::move(before))), hipSuccess;
-}
-
-template <class Nodes>
-hipError_t list(const Nodes& nodes, hipGraphNode_t* out, std::size_t* count) {
-  if (count == nullptr) return keep(hipErrorInvalidValue);
-  const std::size_t fits = out == nullptr ? 0 : std::min(*count, nodes.size());
-  for (std::size_t k = 0; k < fits; ++k) out[k] = handle_of(nodes[k]);
-  return *count = out == nullptr ? nodes.size() : fits, hipSuccess;
+  return *node = node_handle(graph->add(std::move(work), std::move(before))), hipSuccess;
 }
 
 }  // namespace
@@ -62,8 +38,11 @@ hipError_t hipGraphDestroy(hipGraph_t handle) {
   const rt::Turn turn;
   const rt::Graph* const graph = rt::graph_of("hipGraphDestroy", handle);
   if (graph == nullptr) return rt::last_error();
-  std::erase_if(rt::graphs().graphs, [&](const auto& g) { return g.get() == graph; });
-  return hipSuccess;
+  if (std::erase_if(rt::graphs().graphs, [&](const auto& g) { return g.get() == graph; }) != 0)
+    return hipSuccess;
+  return rt::fault(
+      hipErrorInvalidValue,
+      "hipGraphDestroy: the graph belongs to a node, or to a capture that has not ended");
 }
 hipError_t hipGraphClone(hipGraph_t* copy, hipGraph_t handle) {
   const rt::Turn turn;
@@ -127,8 +106,7 @@ hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* node, hipGraph_t graph,
   if (!in->order())
     return rt::fault(hipErrorInvalidValue,
                      "hipGraphAddChildGraphNode: nodes of the child wait for each other");
-  return rt::add("hipGraphAddChildGraphNode", node, graph, after, count,
-                 rt::GraphWork{std::shared_ptr<const rt::Graph>(in->copy())});
+  return rt::add("hipGraphAddChildGraphNode", node, graph, after, count, rt::GraphWork{in->copy()});
 }
 
 hipError_t hipGraphAddDependencies(hipGraph_t handle, const hipGraphNode_t* from,
@@ -141,8 +119,15 @@ hipError_t hipGraphAddDependencies(hipGraph_t handle, const hipGraphNode_t* from
     if (!graph->holds(rt::node_of(from[k])) || !graph->holds(rt::node_of(to[k])))
       return rt::fault(hipErrorInvalidValue,
                        mla::say("hipGraphAddDependencies: edge ", k, " leaves this graph"));
-  for (std::size_t k = 0; k < count; ++k)
-    reinterpret_cast<rt::Node*>(to[k])->after.push_back(rt::node_of(from[k]));
+  for (std::size_t k = 0; k < count; ++k) {
+    auto& after = rt::node_of(to[k])->after;
+    if (from[k] == to[k] ||
+        std::find(after.begin(), after.end(), rt::node_of(from[k])) != after.end())
+      return rt::fault(hipErrorInvalidValue,
+                       mla::say("hipGraphAddDependencies: edge ", k, " is there already, or leads ",
+                                "from a node to itself"));
+    after.push_back(rt::node_of(from[k]));
+  }
   return hipSuccess;
 }
 hipError_t hipGraphDestroyNode(hipGraphNode_t handle) {
@@ -161,7 +146,7 @@ hipError_t hipGraphGetNodes(hipGraph_t handle, hipGraphNode_t* nodes, std::size_
   if (graph == nullptr) return rt::last_error();
   std::vector<const rt::Node*> all;
   for (const auto& node : graph->nodes) all.push_back(node.get());
-  return rt::list(all, nodes, count);
+  return rt::give_nodes(all, nodes, count);
 }
 hipError_t hipGraphGetRootNodes(hipGraph_t handle, hipGraphNode_t* nodes, std::size_t* count) {
   const rt::Turn turn;
@@ -170,13 +155,13 @@ hipError_t hipGraphGetRootNodes(hipGraph_t handle, hipGraphNode_t* nodes, std::s
   std::vector<const rt::Node*> roots;
   for (const auto& node : graph->nodes)
     if (node->after.empty()) roots.push_back(node.get());
-  return rt::list(roots, nodes, count);
+  return rt::give_nodes(roots, nodes, count);
 }
 hipError_t hipGraphNodeGetDependencies(hipGraphNode_t node, hipGraphNode_t* after,
                                        std::size_t* count) {
   const rt::Turn turn;
   if (rt::owner_of("hipGraphNodeGetDependencies", node) == nullptr) return rt::last_error();
-  return rt::list(rt::node_of(node)->after, after, count);
+  return rt::give_nodes(rt::node_of(node)->after, after, count);
 }
 hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* type) {
   const rt::Turn turn;

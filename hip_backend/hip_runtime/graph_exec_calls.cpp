@@ -16,21 +16,6 @@ Executable* executable_of(const char* call, hipGraphExec_t handle) {
   return nullptr;
 }
 
-// Gives the node of an executable that was made of `handle` other work of the same kind.
-hipError_t change(const char* call, hipGraphExec_t executable, hipGraphNode_t handle, Work work) {
-  const Executable* const in = executable_of(call, executable);
-  if (in == nullptr) return last_error();
-  const auto* const original = reinterpret_cast<const Node*>(handle);
-  for (const auto& graph : graphs().graphs) {
-    if (!graph->holds(original)) continue;
-    for (const auto& node : in->graph->nodes) {
-      if (node->id != original->id || node->work.index() != work.index()) continue;
-      return node->work = std::move(work), hipSuccess;
-    }
-  }
-  return fault(hipErrorInvalidValue, say(call, ": the executable graph has no such node"));
-}
-
 // The first node by which two graphs differ in more than what their work is about.
 const Node* first_difference(const Graph& old, const Graph& now, hipGraphExecUpdateResult& result) {
   result = hipGraphExecUpdateErrorTopologyChanged;
@@ -56,6 +41,28 @@ const Node* first_difference(const Graph& old, const Graph& now, hipGraphExecUpd
 }
 
 }  // namespace
+
+Node* node_in(const char* call, hipGraphExec_t executable, hipGraphNode_t handle) {
+  const Executable* const in = executable_of(call, executable);
+  if (in == nullptr) return nullptr;
+  const Node* const original = node_of(handle);
+  for (const Graph* const graph : known_graphs()) {
+    if (!graph->holds(original)) continue;
+    for (const auto& node : in->graph->nodes)
+      if (node->id == original->id) return node.get();
+  }
+  fault(hipErrorInvalidValue, say(call, ": the executable graph has no such node"));
+  return nullptr;
+}
+
+hipError_t change(const char* call, hipGraphExec_t executable, hipGraphNode_t handle, Work work) {
+  Node* const node = node_in(call, executable, handle);
+  if (node == nullptr) return last_error();
+  if (node->work.index() != work.index())
+    return fault(hipErrorInvalidValue, say(call, ": the executable graph has no such node"));
+  return node->work = std::move(work), hipSuccess;
+}
+
 }  // namespace mla::hip_runtime
 
 extern "C" {
@@ -63,7 +70,11 @@ extern "C" {
 hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* executable, hipGraph_t handle,
                                         unsigned long long flags) {
   const rt::Turn turn;
-  if (executable == nullptr || flags != 0) return rt::keep(hipErrorInvalidValue);
+  // Upload and priorities change nothing here.
+  constexpr unsigned long long known = hipGraphInstantiateFlagAutoFreeOnLaunch |
+                                       hipGraphInstantiateFlagUpload |
+                                       hipGraphInstantiateFlagUseNodePriority;
+  if (executable == nullptr || (flags & ~known) != 0) return rt::keep(hipErrorInvalidValue);
   const rt::Graph* const graph = rt::graph_of("hipGraphInstantiate", handle);
   if (graph == nullptr) return rt::last_error();
   auto made = std::make_unique<rt::Executable>();
@@ -97,8 +108,7 @@ hipError_t hipGraphLaunch(hipGraphExec_t handle, hipStream_t stream) {
   const rt::Turn turn;
   const rt::Executable* const made = rt::executable_of("hipGraphLaunch", handle);
   if (made == nullptr) return rt::last_error();
-  if (rt::capture_of(stream))
-    return rt::submit(stream, rt::GraphWork{std::shared_ptr<const rt::Graph>(made->graph->copy())});
+  if (rt::capture_of(stream)) return rt::submit(stream, rt::GraphWork{made->graph->copy()});
   if (rt::named(stream) == nullptr)
     if (const auto bad = rt::refuse_without_stream("hipGraphLaunch")) return bad;
   return rt::run_in_order(made->order);

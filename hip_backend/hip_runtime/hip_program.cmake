@@ -18,7 +18,8 @@ function(mla_hip_source target arch source)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/${target}_${name}_${arch})
   set(headers $<TARGET_PROPERTY:MlaTestbed::hip_runtime,INTERFACE_INCLUDE_DIRECTORIES>)
   set(headers "-I$<JOIN:${headers},;-I>")
-  set(flags -x hip -D__HIP_PLATFORM_AMD__=1 -nogpuinc -nogpulib --offload-arch=${arch} -std=c++20 ${ARGN})
+  set(flags -x hip -D__HIP_PLATFORM_AMD__=1 -nogpuinc -nogpulib --offload-arch=${arch} -std=c++20
+      -include hip/device/first.h ${ARGN})
   add_custom_command(OUTPUT ${object}.co ${object}.o
     COMMAND ${MLA_DEVICE_CLANG} -O2 ${flags} "${headers}" --cuda-device-only --no-gpu-bundle-output
             -c ${source} -o ${object}.co

@@ -7,6 +7,7 @@
 #include "core/say.hpp"
 #include "hip_backend/hip_runtime/bundle.hpp"
 #include "hip_backend/hip_runtime/launch.hpp"
+#include "hip_backend/hip_runtime/managed.hpp"
 #include "hip_backend/hip_runtime/stream.hpp"
 
 namespace rt = mla::hip_runtime;
@@ -41,6 +42,14 @@ void __hipRegisterVar(void** module, const void* shadow, char*, const char* name
   const rt::Turn turn;
   rt::runtime().variables[shadow] = {reinterpret_cast<rt::Unit*>(module), name};
 }
+// A variable with __managed__: what the program has is a pointer, and what kernels have is another,
+// both to memory of ours.
+void __hipRegisterManagedVar(void** module, void** pointer, const void* initial, const char* name,
+                             std::size_t bytes, unsigned) {
+  const rt::Turn turn;
+  rt::add_managed(*reinterpret_cast<rt::Unit*>(module), pointer, name,
+                  {static_cast<const std::byte*>(initial), bytes});
+}
 // The program ends, or a library of it is unloaded.
 void __hipUnregisterFatBinary(void** module) {
   const rt::Turn turn;
@@ -48,6 +57,7 @@ void __hipUnregisterFatBinary(void** module) {
   const auto of_it = [&](const auto& named) { return named.second.unit == unit; };
   std::erase_if(rt::runtime().functions, of_it);
   std::erase_if(rt::runtime().variables, of_it);
+  rt::remove_managed(*unit);
   std::erase_if(rt::runtime().units, [&](const auto& u) { return u.get() == unit; });
 }
 
@@ -67,6 +77,20 @@ hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, std::size_t* lds,
 }
 #pragma GCC visibility pop
 
+namespace mla::hip_runtime {
+
+hipError_t refuse_too_many(const char* call, dim3 grid, int threads, int fitting) {
+  const auto blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  const auto most =
+      static_cast<std::uint64_t>(fitting) * static_cast<std::uint64_t>(runtime().compute_units());
+  if (blocks <= most) return hipSuccess;
+  return fault(hipErrorCooperativeLaunchTooLarge,
+               say(call, ": ", blocks, " blocks of ", threads, " threads; ", most,
+                   " fit on the device at once"));
+}
+
+}  // namespace mla::hip_runtime
+
 extern "C" {
 
 hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
@@ -79,8 +103,12 @@ hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arg
   }
   const auto* const code = rt::kernel_of(found->second);
   if (code == nullptr) return rt::last_error();
-  return rt::submit(stream, rt::KernelWork{found->second, grid, block, rt::packed(*code, arguments),
-                                           dynamic_lds});
+  std::vector<std::byte> kernarg;
+  if (const auto bad =
+          rt::arguments_of("hipLaunchKernel", found->second, *code, arguments, nullptr, kernarg))
+    return bad;
+  return rt::submit(
+      stream, rt::KernelWork{found->second, grid, block, std::move(kernarg), dynamic_lds, kernel});
 }
 hipError_t hipLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                       unsigned dynamic_lds, hipStream_t stream) {
@@ -90,14 +118,44 @@ hipError_t hipLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block,
   const hipError_t unknown =
       hipOccupancyMaxActiveBlocksPerMultiprocessor(&fitting, kernel, threads, dynamic_lds);
   if (unknown != hipSuccess) return unknown;
-  const auto blocks = std::uint64_t{grid.x} * grid.y * grid.z;
-  const auto most = static_cast<std::uint64_t>(fitting) *
-                    static_cast<std::uint64_t>(rt::runtime().compute_units());
-  if (blocks > most)
-    return rt::fault(hipErrorCooperativeLaunchTooLarge,
-                     mla::say("hipLaunchCooperativeKernel: ", blocks, " blocks of ", threads,
-                              " threads; ", most, " fit on the device at once"));
+  if (const auto bad = rt::refuse_too_many("hipLaunchCooperativeKernel", grid, threads, fitting))
+    return bad;
   return hipLaunchKernel(kernel, grid, block, arguments, dynamic_lds, stream);
+}
+
+// Attributes say how a GPU schedules; only that of cooperation refuses anything.
+hipError_t hipLaunchKernelExC(const hipLaunchConfig_t* config, const void* kernel,
+                              void** arguments) {
+  const rt::Turn turn;
+  if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr))
+    return rt::keep(hipErrorInvalidValue);
+  bool cooperative = false;
+  for (unsigned k = 0; k < config->numAttrs; ++k) {
+    const hipLaunchAttribute& attribute = config->attrs[k];
+    if (attribute.id == hipLaunchAttributeCooperative)
+      cooperative = attribute.val.cooperative != 0;
+    else if (attribute.id != hipLaunchAttributePriority &&
+             attribute.id != hipLaunchAttributeAccessPolicyWindow)
+      return rt::fault(hipErrorNotSupported,
+                       mla::say("hipLaunchKernelExC: attribute ", k, " is ",
+                                static_cast<int>(attribute.id), "; expected 1, 2 or 8"));
+  }
+  if (cooperative)
+    return hipLaunchCooperativeKernel(kernel, config->gridDim, config->blockDim, arguments,
+                                      static_cast<unsigned>(config->dynamicSmemBytes),
+                                      config->stream);
+  return hipLaunchKernel(kernel, config->gridDim, config->blockDim, arguments,
+                         config->dynamicSmemBytes, config->stream);
+}
+hipError_t hipExtLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                              std::size_t dynamic_lds, hipStream_t stream, hipEvent_t before,
+                              hipEvent_t after, int) {
+  const rt::Turn turn;
+  if (before != nullptr)
+    if (const auto bad = hipEventRecord(before, stream)) return bad;
+  if (const auto bad = hipLaunchKernel(kernel, grid, block, arguments, dynamic_lds, stream))
+    return bad;
+  return after == nullptr ? hipSuccess : hipEventRecord(after, stream);
 }
 
 }  // extern "C"

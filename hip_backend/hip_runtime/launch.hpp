@@ -26,7 +26,13 @@ const gfx::Kernel* kernel_of(const Function& function);
 
 // The kernel of a host's stub; the function of a handle. Null after a fault that names the call.
 const gfx::Kernel* registered_kernel(const char* call, const void* stub);
+// What a program names by a stub or by a handle; null if it is neither.
+const Function* function_named(const void* stub_or_handle);
 const Function* function_of(const char* call, hipFunction_t handle);
+
+// Refuses a launch of blocks of so many threads that are not on the device at once: `fitting` are
+// on a compute unit.
+hipError_t refuse_too_many(const char* call, dim3 grid, int threads, int fitting);
 
 // Runs the kernel to its end. `kernarg` is at least what the kernel's metadata say. Fails: with
 // what the kernel did wrong, which take_launched() has as a sentence.

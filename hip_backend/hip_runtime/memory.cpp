@@ -15,7 +15,7 @@ std::size_t free_memory() {
   return most_memory - std::min(used, most_memory);
 }
 
-hipError_t allocate(void** pointer, std::size_t bytes, hipMemoryType type) {
+hipError_t allocate(void** pointer, std::size_t bytes, Shared shared) {
   if (pointer == nullptr) return keep(hipErrorInvalidValue);
   if (bytes == 0) return *pointer = nullptr, hipSuccess;
   *pointer = nullptr;
@@ -27,7 +27,7 @@ hipError_t allocate(void** pointer, std::size_t bytes, hipMemoryType type) {
         fresh ? memory.allocate_fresh(bytes, allocated) : memory.allocate(bytes, allocated);
     if (!range) return keep(hipErrorOutOfMemory);
     *pointer = range->data();
-    if (type != hipMemoryTypeDevice) runtime().shared[*pointer] = type;
+    if (shared.type != hipMemoryTypeDevice) runtime().shared[*pointer] = shared;
   } catch (const std::bad_alloc&) {
     return keep(hipErrorOutOfMemory);
   }
@@ -40,14 +40,22 @@ bool forget(const void* base, std::string_view name) {
   const auto found = std::find_if(ranges->begin(), ranges->end(), [&](const auto& r) {
     return r.base == address && r.name == name;
   });
-  return found != ranges->end() && !runtime().memory.release(base);
+  if (found == ranges->end() || runtime().memory.release(base)) return false;
+  runtime().shared.erase(base);
+  runtime().advice.erase(base);
+  runtime().pooled.erase(base);
+  return true;
 }
 
 hipError_t release(void* pointer) {
   if (pointer == nullptr) return hipSuccess;
-  if (!forget(pointer, allocated)) return keep(hipErrorInvalidValue);
-  runtime().shared.erase(pointer);
-  return hipSuccess;
+  return forget(pointer, allocated) ? hipSuccess : keep(hipErrorInvalidValue);
+}
+
+std::optional<gfx::Range> range_of(const void* pointer) {
+  const auto ranges = runtime().memory.ranges();
+  const auto* const found = gfx::find_range(*ranges, reinterpret_cast<std::uint64_t>(pointer), 1);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 namespace {

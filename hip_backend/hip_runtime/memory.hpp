@@ -3,16 +3,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "hip_backend/hip_runtime/work.hpp"
 
 namespace mla::hip_runtime {
 
-hipError_t allocate(void** pointer, std::size_t bytes, hipMemoryType type = hipMemoryTypeDevice);
+hipError_t allocate(void** pointer, std::size_t bytes, Shared shared = {});
 // Forgets the range that begins here, if it has this name.
 bool forget(const void* base, std::string_view name);
 hipError_t release(void* pointer);
+
+// The range of hipMalloc() and its like, or of hipHostRegister(), that has this byte.
+std::optional<gfx::Range> range_of(const void* pointer);
 
 enum class Side : std::uint8_t { host, device, past_the_end };
 Side side_of(const void* pointer, std::size_t bytes);

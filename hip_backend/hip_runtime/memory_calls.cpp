@@ -1,8 +1,7 @@
-// What memory programs have, and where it is.
-#include <algorithm>
-
-#include "core/say.hpp"
+// Memory that programs are given, and give back.
+#include "hip_backend/hip_runtime/array.hpp"
 #include "hip_backend/hip_runtime/memory.hpp"
+#include "hip_backend/hip_runtime/pool.hpp"
 #include "hip_backend/hip_runtime/stream.hpp"
 
 namespace rt = mla::hip_runtime;
@@ -19,7 +18,7 @@ hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t stream)
   const rt::Turn turn;
   if (rt::capture_of(stream))
     return rt::fault(hipErrorNotSupported, "hipMallocAsync: graphs have no nodes of memory here");
-  return rt::allocate(pointer, bytes);
+  return rt::allocate_from(rt::device_pool(), pointer, bytes);
 }
 // A pitch as GPUs have it: rows begin at multiples of 256 bytes.
 hipError_t hipMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
@@ -38,13 +37,13 @@ hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) {
                              hipHostMallocWriteCombined | hipHostMallocNumaUser |
                              hipHostMallocCoherent | hipHostMallocNonCoherent;
   if ((flags & ~known) != 0) return rt::keep(hipErrorInvalidValue);
-  return rt::allocate(pointer, bytes, hipMemoryTypeHost);
+  return rt::allocate(pointer, bytes, {hipMemoryTypeHost, flags});
 }
 hipError_t hipMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
   const rt::Turn turn;
   if (flags != hipMemAttachGlobal && flags != hipMemAttachHost)
     return rt::keep(hipErrorInvalidValue);
-  return rt::allocate(pointer, bytes, hipMemoryTypeManaged);
+  return rt::allocate(pointer, bytes, {hipMemoryTypeManaged, flags});
 }
 hipError_t hipMemGetInfo(std::size_t* free, std::size_t* total) {
   const rt::Turn turn;
@@ -57,8 +56,8 @@ hipError_t hipDeviceReset() {
   const auto ranges = rt::runtime().memory.ranges();
   for (const auto& range : *ranges)
     if (range.name == rt::allocated || range.name == rt::registered)
-      (void)rt::runtime().memory.release(reinterpret_cast<const void*>(range.base));
-  rt::runtime().shared.clear();
+      (void)rt::forget(reinterpret_cast<const void*>(range.base), range.name);
+  rt::forget_arrays();
   rt::runtime().faulted = hipSuccess;
   return hipSuccess;
 }
@@ -72,7 +71,8 @@ hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
                                                              : mla::gfx::Rights::read_write;
   const auto overlap =
       rt::runtime().memory.add({static_cast<std::byte*>(pointer), bytes}, rt::registered, rights);
-  return overlap ? rt::keep(hipErrorHostMemoryAlreadyRegistered) : hipSuccess;
+  if (overlap) return rt::keep(hipErrorHostMemoryAlreadyRegistered);
+  return rt::runtime().shared[pointer] = {hipMemoryTypeHost, flags}, hipSuccess;
 }
 hipError_t hipHostUnregister(void* pointer) {
   const rt::Turn turn;
@@ -101,7 +101,9 @@ hipError_t hipHostFree(void* pointer) {
   return rt::release(pointer);
 }
 
-hipError_t hipExtMallocWithFlags(void** pointer, std::size_t bytes, unsigned) {
+// All memory is fine-grained here, whatever the flag asks for.
+hipError_t hipExtMallocWithFlags(void** pointer, std::size_t bytes, unsigned flags) {
+  if (flags > hipDeviceMallocContiguous) return rt::keep(hipErrorInvalidValue);
   return hipMalloc(pointer, bytes);
 }
 hipError_t hipHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
@@ -109,6 +111,15 @@ hipError_t hipHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
 }
 hipError_t hipMallocHost(void** pointer, std::size_t bytes) {
   return hipHostMalloc(pointer, bytes, hipHostMallocDefault);
+}
+hipError_t hipMemAllocHost(void** pointer, std::size_t bytes) {
+  return hipMallocHost(pointer, bytes);
+}
+hipError_t hipMemAllocPitch(hipDeviceptr_t* pointer, std::size_t* pitch, std::size_t width,
+                            std::size_t height, unsigned element_bytes) {
+  if (element_bytes != 4 && element_bytes != 8 && element_bytes != 16)
+    return rt::keep(hipErrorInvalidValue);
+  return hipMallocPitch(pointer, pitch, width, height);
 }
 hipError_t hipFreeHost(void* pointer) {
   return hipHostFree(pointer);
@@ -119,14 +130,6 @@ hipError_t hipMalloc3D(hipPitchedPtr* pointer, hipExtent extent) {
   *pointer = {nullptr, 0, extent.width, extent.height};
   return hipMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth);
 }
-// Advice, which changes no value.
-hipError_t hipMemPrefetchAsync(const void*, std::size_t, int device, hipStream_t) {
-  return device == 0 || device == hipCpuDeviceId ? hipSuccess : rt::keep(hipErrorInvalidDevice);
-}
-hipError_t hipMemAdvise(const void*, std::size_t, hipMemoryAdvise, int device) {
-  return device == 0 || device == hipCpuDeviceId ? hipSuccess : rt::keep(hipErrorInvalidDevice);
-}
-
 hipError_t hipCreateTextureObject(hipTextureObject_t*, const hipResourceDesc*,
                                   const hipTextureDesc*, const void*) {
   const rt::Turn turn;
@@ -135,39 +138,6 @@ hipError_t hipCreateTextureObject(hipTextureObject_t*, const hipResourceDesc*,
 }
 hipError_t hipDestroyTextureObject(hipTextureObject_t) {
   return rt::keep(hipErrorInvalidValue);  // none was made
-}
-
-// Memory that no call gave out is the host's, and not registered.
-hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void* pointer) {
-  const rt::Turn turn;
-  if (attributes == nullptr) return rt::keep(hipErrorInvalidValue);
-  const auto ranges = rt::runtime().memory.ranges();
-  const auto* const range =
-      mla::gfx::find_range(*ranges, reinterpret_cast<std::uint64_t>(pointer), 1);
-  auto* const same = const_cast<void*>(pointer);
-  *attributes = {};
-  if (range == nullptr) return hipSuccess;
-  const auto shared = rt::runtime().shared.find(reinterpret_cast<const void*>(range->base));
-  const hipMemoryType type = shared != rt::runtime().shared.end() ? shared->second
-                             : range->name == rt::registered      ? hipMemoryTypeHost
-                                                                  : hipMemoryTypeDevice;
-  *attributes = {type, 0, same, same, type == hipMemoryTypeManaged ? 1 : 0, 0};
-  return hipSuccess;
-}
-hipError_t hipPointerGetAttribute(void* value, hipPointer_attribute attribute,
-                                  hipDeviceptr_t pointer) {
-  const rt::Turn turn;
-  if (value == nullptr) return rt::keep(hipErrorInvalidValue);
-  if (attribute != HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR)
-    return rt::fault(hipErrorNotSupported,
-                     mla::say("hipPointerGetAttribute: attribute ", static_cast<int>(attribute),
-                              " has no answer on the emulated device"));
-  const auto ranges = rt::runtime().memory.ranges();
-  const auto* const range =
-      mla::gfx::find_range(*ranges, reinterpret_cast<std::uint64_t>(pointer), 1);
-  if (range == nullptr) return rt::keep(hipErrorInvalidValue);
-  *static_cast<void**>(value) = reinterpret_cast<void*>(range->base);
-  return hipSuccess;
 }
 
 }  // extern "C"

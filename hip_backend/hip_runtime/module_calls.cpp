@@ -10,6 +10,7 @@
 
 #include "core/say.hpp"
 #include "hip_backend/hip_runtime/bundle.hpp"
+#include "hip_backend/hip_runtime/hip/hip_ext.h"
 #include "hip_backend/hip_runtime/launch.hpp"
 #include "hip_backend/hip_runtime/stream.hpp"
 
@@ -44,12 +45,21 @@ hipError_t load(const char* call, hipModule_t* module, std::span<const std::byte
 
 }  // namespace
 
-const Function* function_of(const char* call, hipFunction_t handle) {
+const Function* function_named(const void* stub_or_handle) {
+  const auto found = runtime().functions.find(stub_or_handle);
+  if (found != runtime().functions.end()) return &found->second;
   for (const auto& [stub, function] : runtime().functions)
-    if (handle_of(function) == handle) return &function;
+    if (&function == stub_or_handle) return &function;
   for (const auto& module : runtime().modules)
     for (const auto& [name, function] : module->functions)
-      if (handle_of(function) == handle) return &function;
+      if (&function == stub_or_handle) return &function;
+  return nullptr;
+}
+
+const Function* function_of(const char* call, hipFunction_t handle) {
+  const Function* const found = function_named(handle);
+  // A stub is no handle, though it names a kernel.
+  if (found != nullptr && handle_of(*found) == handle) return found;
   fault(hipErrorInvalidHandle, say(call, ": this is no function of a loaded module"));
   return nullptr;
 }
@@ -144,7 +154,59 @@ hipError_t hipModuleLaunchKernel(hipFunction_t handle, unsigned grid_x, unsigned
                                            {grid_x, grid_y, grid_z},
                                            {block_x, block_y, block_z},
                                            std::move(kernarg),
-                                           dynamic_lds});
+                                           dynamic_lds,
+                                           handle});
+}
+
+hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t handle, unsigned grid_x, unsigned grid_y,
+                                            unsigned grid_z, unsigned block_x, unsigned block_y,
+                                            unsigned block_z, unsigned dynamic_lds,
+                                            hipStream_t stream, void** arguments) {
+  const rt::Turn turn;
+  int fitting = 0;
+  const auto threads = static_cast<int>(block_x * block_y * block_z);
+  if (const auto bad = hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&fitting, handle, threads,
+                                                                          dynamic_lds))
+    return bad;
+  if (const auto bad = rt::refuse_too_many("hipModuleLaunchCooperativeKernel",
+                                           {grid_x, grid_y, grid_z}, threads, fitting))
+    return bad;
+  return hipModuleLaunchKernel(handle, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                               dynamic_lds, stream, arguments, nullptr);
+}
+
+// hip_ext.h: a grid in threads, between two events.
+hipError_t hipExtModuleLaunchKernel(hipFunction_t function, std::uint32_t threads_x,
+                                    std::uint32_t threads_y, std::uint32_t threads_z,
+                                    std::uint32_t block_x, std::uint32_t block_y,
+                                    std::uint32_t block_z, std::size_t dynamic_lds,
+                                    hipStream_t stream, void** arguments, void** extra,
+                                    hipEvent_t before, hipEvent_t after, std::uint32_t) {
+  const rt::Turn turn;
+  const auto divides = [](std::uint32_t block, std::uint32_t threads) {
+    return block != 0 && threads % block == 0;
+  };
+  if (!divides(block_x, threads_x) || !divides(block_y, threads_y) || !divides(block_z, threads_z))
+    return rt::fault(hipErrorInvalidConfiguration,
+                     mla::say("hipExtModuleLaunchKernel: a grid of ", threads_x, " x ", threads_y,
+                              " x ", threads_z, " threads is no multiple of blocks of ", block_x,
+                              " x ", block_y, " x ", block_z));
+  if (before != nullptr)
+    if (const auto bad = hipEventRecord(before, stream)) return bad;
+  if (const auto bad = hipModuleLaunchKernel(
+          function, threads_x / block_x, threads_y / block_y, threads_z / block_z, block_x, block_y,
+          block_z, static_cast<unsigned>(dynamic_lds), stream, arguments, extra))
+    return bad;
+  return after == nullptr ? hipSuccess : hipEventRecord(after, stream);
+}
+hipError_t hipHccModuleLaunchKernel(hipFunction_t function, std::uint32_t threads_x,
+                                    std::uint32_t threads_y, std::uint32_t threads_z,
+                                    std::uint32_t block_x, std::uint32_t block_y,
+                                    std::uint32_t block_z, std::size_t dynamic_lds,
+                                    hipStream_t stream, void** arguments, void** extra,
+                                    hipEvent_t before, hipEvent_t after) {
+  return hipExtModuleLaunchKernel(function, threads_x, threads_y, threads_z, block_x, block_y,
+                                  block_z, dynamic_lds, stream, arguments, extra, before, after, 0);
 }
 
 }  // extern "C"

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,24 @@ struct Configuration {
 
 inline constexpr int kMostUnits = 1024;  // of MLA_TESTBED_UNITS and hipTestbedSetUnits()
 
+inline constexpr std::size_t most_stack = (std::size_t{128} << 10) - 16;  // bytes of a thread
+
+struct Limits {
+  std::size_t stack = 1024, print = std::size_t{1} << 20;  // bytes, as ROCm begins with
+};
+
+// Of memory that is not only the device's: whose it is, and the flags of the call that made it so.
+struct Shared {
+  hipMemoryType type = hipMemoryTypeDevice;
+  unsigned flags = 0;
+};
+// Of a range: what hipMemAdvise() and a prefetch said last. Places are devices, or hipCpuDeviceId.
+struct Advice {
+  bool read_mostly = false, coarse = false;
+  int preferred = hipInvalidDeviceId, prefetched = hipInvalidDeviceId;
+  std::set<int> accessed_by;
+};
+
 struct Runtime {
   Runtime();   // as the environment says: MLA_HIP_CHECKS, MLA_TESTBED_SCHEDULE, _ARRIVAL, _ARCH ...
   ~Runtime();  // says on stderr what take_launched() was not asked for
@@ -45,12 +64,16 @@ struct Runtime {
   std::map<const void*, Function> functions;  // by the address of the host's stub
   std::map<const void*, Named> variables;     // by the address of the host's shadow
   gfx::Memory memory;
-  std::map<const void*, hipMemoryType> shared;  // of hipHostMalloc() and hipMallocManaged()
+  std::map<const void*, Shared>
+      shared;  // of hipHostMalloc(), hipMallocManaged(), hipHostRegister()
+  std::map<const void*, Advice> advice;
+  std::map<const void*, hipMemPool_t> pooled;  // of hipMallocAsync() and its like
   Device device;
   Launched launched;
   bool defers_faults = false;       // hipTestbedDeferFaults()
   hipError_t faulted = hipSuccess;  // of a kernel: what each wait gives back
   unsigned flags = 0;               // of hipSetDeviceFlags()
+  Limits limits;                    // of hipDeviceSetLimit()
   std::optional<gfx::Arch> wanted;  // MLA_TESTBED_ARCH
   // That which was asked for, else of the first code that can run; nothing before there is any.
   [[nodiscard]] std::optional<gfx::Arch> arch() const;

@@ -37,6 +37,17 @@ std::shared_ptr<Capture> capture_of(hipStream_t stream) {
   return named(stream) == nullptr ? nullptr : stream->capture.lock();
 }
 
+std::vector<Graph*> known_graphs() {
+  std::vector<Graph*> all;
+  for (const auto& graph : graphs().graphs) all.push_back(graph.get());
+  for (const auto& capture : captures()) all.push_back(capture->graph.get());
+  for (std::size_t k = 0; k < all.size(); ++k)
+    for (const auto& node : all[k]->nodes)
+      if (const auto* const child = std::get_if<GraphWork>(&node->work))
+        all.push_back(child->graph.get());
+  return all;
+}
+
 void end(const std::shared_ptr<Capture>& capture) {
   std::erase(captures(), capture);
 }

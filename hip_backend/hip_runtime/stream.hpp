@@ -42,6 +42,10 @@ hipError_t refuse_while_capturing(const char* call);
 // that capture is lost.
 hipError_t refuse_without_stream(const char* call);
 
+// Refuses a wait for a stream or an event that is being captured: nothing happens before the
+// launch.
+hipError_t refuse_wait(const char* call, const std::shared_ptr<Capture>& capture);
+
 // Does it now, or adds it to the graph into which the stream is captured.
 hipError_t submit(hipStream_t stream, Work work);
 
@@ -50,6 +54,7 @@ hipError_t submit(hipStream_t stream, Work work);
 struct ihipStream_t {
   unsigned flags = hipStreamDefault;
   int priority = 0;
+  std::vector<std::uint32_t> units;  // of hipExtStreamCreateWithCUMask()
   std::weak_ptr<mla::hip_runtime::Capture> capture;
   std::vector<const mla::hip_runtime::Node*> last;  // what the next node waits for
 };

@@ -12,15 +12,14 @@ namespace {
 
 constexpr int least_priority = 1, greatest_priority = -1;
 
-// A wait for a stream or an event that is being captured: nothing happens before the launch.
+}  // namespace
+
 hipError_t refuse_wait(const char* call, const std::shared_ptr<Capture>& capture) {
   if (!capture) return hipSuccess;
   capture->invalid = true;
   return fault(hipErrorStreamCaptureUnsupported,
                say(call, ": waits for a stream that is being captured; the capture is lost"));
 }
-
-}  // namespace
 
 }  // namespace mla::hip_runtime
 
@@ -29,7 +28,7 @@ extern "C" {
 hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned flags, int priority) {
   if (stream == nullptr || flags > hipStreamNonBlocking) return rt::keep(hipErrorInvalidValue);
   const int clamped = std::clamp(priority, rt::greatest_priority, rt::least_priority);
-  return *stream = new ihipStream_t{flags, clamped, {}, {}}, hipSuccess;
+  return *stream = new ihipStream_t{flags, clamped, {}, {}, {}}, hipSuccess;
 }
 hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags) {
   return hipStreamCreateWithPriority(stream, flags, 0);
@@ -53,6 +52,11 @@ hipError_t hipStreamGetFlags(hipStream_t stream, unsigned* flags) {
 hipError_t hipStreamGetDevice(hipStream_t, hipDevice_t* device) {
   if (device == nullptr) return rt::keep(hipErrorInvalidValue);
   return *device = 0, hipSuccess;
+}
+// No two streams that exist have the same.
+hipError_t hipStreamGetId(hipStream_t stream, unsigned long long* id) {
+  if (id == nullptr) return rt::keep(hipErrorInvalidValue);
+  return *id = reinterpret_cast<std::uintptr_t>(stream), hipSuccess;
 }
 int hipGetStreamDeviceId(hipStream_t) {
   return 0;
@@ -147,6 +151,9 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
   event->recorded = true;
   return hipSuccess;
 }
+hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags) {
+  return flags == 0 ? hipEventRecord(event, stream) : rt::keep(hipErrorInvalidValue);
+}
 hipError_t hipEventQuery(hipEvent_t event) {
   const rt::Turn turn;
   if (event == nullptr) return rt::keep(hipErrorInvalidResourceHandle);
@@ -162,6 +169,7 @@ hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t from, hipEvent_t 
   if (from == nullptr || to == nullptr || !from->recorded || !to->recorded || !from->timed ||
       !to->timed)
     return rt::keep(hipErrorInvalidResourceHandle);
+  if (milliseconds == nullptr) return rt::keep(hipErrorInvalidValue);
   *milliseconds = std::chrono::duration<float, std::milli>(to->at - from->at).count();
   return hipSuccess;
 }

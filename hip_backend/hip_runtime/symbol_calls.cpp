@@ -1,5 +1,6 @@
 // Variables of the device.
 #include "core/say.hpp"
+#include "hip_backend/hip_runtime/managed.hpp"
 #include "hip_backend/hip_runtime/stream.hpp"
 
 namespace rt = mla::hip_runtime;
@@ -9,6 +10,7 @@ namespace {
 
 // Empty if no code object registered it.
 std::span<std::byte> variable_of(const void* symbol) {
+  if (const auto managed = managed_at(symbol); !managed.empty()) return managed;
   const auto found = runtime().variables.find(symbol);
   if (found == runtime().variables.end()) return {};
   return found->second.unit->variable(found->second.name);
@@ -35,11 +37,13 @@ extern "C" {
 
 hipError_t hipGetSymbolAddress(void** address, const void* symbol) {
   const rt::Turn turn;
+  if (address == nullptr) return rt::keep(hipErrorInvalidValue);
   *address = rt::in_variable(symbol, 0, 0);
   return *address == nullptr ? rt::last_error() : hipSuccess;
 }
 hipError_t hipGetSymbolSize(std::size_t* bytes, const void* symbol) {
   const rt::Turn turn;
+  if (bytes == nullptr) return rt::keep(hipErrorInvalidValue);
   if (rt::in_variable(symbol, 0, 0) == nullptr) return rt::last_error();
   return *bytes = rt::variable_of(symbol).size(), hipSuccess;
 }
@@ -59,11 +63,13 @@ hipError_t hipMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t by
 }
 hipError_t hipMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
                              std::size_t offset, hipMemcpyKind kind) {
-  return hipMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, nullptr));
 }
 hipError_t hipMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
                                hipMemcpyKind kind) {
-  return hipMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr);
+  const rt::Turn turn;
+  return rt::waited(hipMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr));
 }
 
 }  // extern "C"

@@ -1,22 +1,23 @@
 #include "hip_backend/hip_runtime/work.hpp"
 
 #include "core/say.hpp"
+#include "hip_backend/hip_runtime/array.hpp"
 #include "hip_backend/hip_runtime/launch.hpp"
 
 namespace mla::hip_runtime {
 hipError_t kernel_work(const hipKernelNodeParams* kernel, KernelWork& work) {
   if (kernel == nullptr || kernel->func == nullptr) return keep(hipErrorInvalidValue);
-  const auto found = runtime().functions.find(kernel->func);
-  if (found == runtime().functions.end())
+  const Function* const function = function_named(kernel->func);
+  if (function == nullptr)
     return fault(hipErrorInvalidDeviceFunction, "hipGraph: no code object registered this kernel");
-  const auto* const code = kernel_of(found->second);
+  const auto* const code = kernel_of(*function);
   if (code == nullptr) return last_error();
   std::vector<std::byte> kernarg;
-  if (const auto bad = arguments_of("hipGraph", found->second, *code, kernel->kernelParams,
-                                    kernel->extra, kernarg))
+  if (const auto bad =
+          arguments_of("hipGraph", *function, *code, kernel->kernelParams, kernel->extra, kernarg))
     return bad;
-  work = {found->second, kernel->gridDim, kernel->blockDim, std::move(kernarg),
-          kernel->sharedMemBytes};
+  work = {*function,          kernel->gridDim,        kernel->blockDim,
+          std::move(kernarg), kernel->sharedMemBytes, kernel->func};
   return hipSuccess;
 }
 
@@ -30,22 +31,62 @@ hipError_t fill_work(const hipMemsetParams* fill, FillWork& work) {
   return hipSuccess;
 }
 
+namespace {
+
+// Where a side of a copy is. A position counts elements along a row of an array, else bytes.
+hipError_t place_of(hipArray_t array, const hipPitchedPtr& pointer, const hipPos& at,
+                    const Extent& extent, Place& place) {
+  if (array != nullptr) {
+    const hipArray* const found = array_of("hipMemcpy3D", array);
+    if (found == nullptr) return last_error();
+    return place_in("hipMemcpy3D", array, {at.x * found->element_bytes, at.y, at.z}, extent, place);
+  }
+  if (pointer.ptr == nullptr) return keep(hipErrorInvalidValue);
+  const std::size_t slice = pointer.pitch * pointer.ysize;
+  place = {static_cast<std::byte*>(pointer.ptr) + at.z * slice + at.y * pointer.pitch + at.x,
+           pointer.pitch, slice};
+  return hipSuccess;
+}
+
+}  // namespace
+
 hipError_t copy_work(const hipMemcpy3DParms* copy, CopyWork& work) {
   if (copy == nullptr) return keep(hipErrorInvalidValue);
-  if (copy->srcArray != nullptr || copy->dstArray != nullptr)
-    return fault(hipErrorNotSupported,
-                 "hipMemcpy3D: the emulated device has no arrays of textures");
-  const auto place = [](const hipPitchedPtr& pointer, const hipPos& at) {
-    const std::size_t slice = pointer.pitch * pointer.ysize;
-    return Place{static_cast<std::byte*>(pointer.ptr) + at.z * slice + at.y * pointer.pitch + at.x,
-                 pointer.pitch, slice};
+  // With an array on a side the width is in its elements.
+  std::size_t unit = 1;
+  for (const hipArray_t array : {copy->srcArray, copy->dstArray}) {
+    if (array == nullptr) continue;
+    const hipArray* const found = array_of("hipMemcpy3D", array);
+    if (found == nullptr) return last_error();
+    unit = found->element_bytes;
+  }
+  work = {{}, {}, {copy->extent.width * unit, copy->extent.height, copy->extent.depth}, copy->kind};
+  if (const auto bad = place_of(copy->srcArray, copy->srcPtr, copy->srcPos, work.extent, work.from))
+    return bad;
+  return place_of(copy->dstArray, copy->dstPtr, copy->dstPos, work.extent, work.to);
+}
+
+hipMemsetParams fill_params(const FillWork& work) {
+  return {.dst = work.to.base,
+          .elementSize = work.element,
+          .height = work.extent.height,
+          .pitch = work.to.pitch,
+          .value = work.value,
+          .width = work.extent.width / work.element};
+}
+
+hipMemcpy3DParms copy_params(const CopyWork& work) {
+  const auto pointer = [&](const Place& place) -> hipPitchedPtr {
+    const std::size_t pitch = place.pitch == 0 ? work.extent.width : place.pitch;
+    const std::size_t rows = place.slice == 0 ? work.extent.height : place.slice / pitch;
+    return {place.base, pitch, work.extent.width, rows};
   };
-  if (copy->srcPtr.ptr == nullptr || copy->dstPtr.ptr == nullptr) return keep(hipErrorInvalidValue);
-  work = {place(copy->dstPtr, copy->dstPos),
-          place(copy->srcPtr, copy->srcPos),
-          {copy->extent.width, copy->extent.height, copy->extent.depth},
-          copy->kind};
-  return hipSuccess;
+  hipMemcpy3DParms out = {};
+  out.srcPtr = pointer(work.from);
+  out.dstPtr = pointer(work.to);
+  out.extent = {work.extent.width, work.extent.height, work.extent.depth};
+  out.kind = work.kind;
+  return out;
 }
 
 }  // namespace mla::hip_runtime

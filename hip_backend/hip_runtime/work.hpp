@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hip_backend/hip_runtime/hip/graph_types.h"
+#include "hip_backend/hip_runtime/place.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
 
 namespace mla::hip_runtime {
@@ -19,20 +20,7 @@ struct KernelWork {
   dim3 grid, block;
   std::vector<std::byte> kernarg;
   std::size_t dynamic_lds = 0;
-};
-// Rows of bytes, in slices.
-struct Place {
-  void* base = nullptr;
-  std::size_t pitch = 0, slice = 0;  // bytes from row to row, and from slice to slice
-};
-struct Extent {
-  std::size_t width = 0;  // bytes
-  std::size_t height = 1, depth = 1;
-  [[nodiscard]] bool empty() const { return width == 0 || height == 0 || depth == 0; }
-  // From the first byte to the last one, in a place.
-  [[nodiscard]] std::size_t span(const Place& place) const {
-    return (depth - 1) * place.slice + (height - 1) * place.pitch + width;
-  }
+  const void* named = nullptr;  // by the program: the host's stub, or a module's function
 };
 struct CopyWork {
   Place to, from;
@@ -49,7 +37,7 @@ struct HostWork {
   void* data = nullptr;
 };
 struct GraphWork {
-  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<Graph> graph;
 };
 using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWork, GraphWork>;
 
@@ -61,6 +49,9 @@ using Work = std::variant<std::monostate, KernelWork, CopyWork, FillWork, HostWo
 hipError_t kernel_work(const hipKernelNodeParams* kernel, KernelWork& work);
 hipError_t fill_work(const hipMemsetParams* fill, FillWork& work);
 hipError_t copy_work(const hipMemcpy3DParms* copy, CopyWork& work);
+// The reverse.
+hipMemsetParams fill_params(const FillWork& work);
+hipMemcpy3DParms copy_params(const CopyWork& work);
 
 // Does it now. Fails: with what was wrong, a sentence among the faults where there is more to say.
 hipError_t run(const CopyWork& work);  // memory.cpp

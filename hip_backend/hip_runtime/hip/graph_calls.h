@@ -12,6 +12,13 @@ hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph);
 hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status);
 hipError_t hipStreamGetCaptureInfo(hipStream_t stream, hipStreamCaptureStatus* status,
                                    unsigned long long* id);
+// With the graph so far and what the next node waits for, until more is captured.
+hipError_t hipStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus* status,
+                                      unsigned long long* id = nullptr, hipGraph_t* graph = nullptr,
+                                      const hipGraphNode_t** after = nullptr,
+                                      std::size_t* count = nullptr);
+hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream, hipGraphNode_t* after,
+                                              std::size_t count, unsigned flags = 0);
 hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode);
 hipError_t hipGraphCreate(hipGraph_t* graph, unsigned flags);
 hipError_t hipGraphDestroy(hipGraph_t graph);

@@ -30,6 +30,32 @@ enum hipGraphExecUpdateResult {
   hipGraphExecUpdateErrorNodeTypeChanged,
 };
 
+enum hipStreamUpdateCaptureDependenciesFlags {
+  hipStreamAddCaptureDependencies,
+  hipStreamSetCaptureDependencies,
+};
+enum hipUserObjectFlags { hipUserObjectNoDestructorSync = 1 };
+enum hipUserObjectRetainFlags { hipGraphUserObjectMove = 1 };
+enum hipGraphInstantiateFlags {
+  hipGraphInstantiateFlagAutoFreeOnLaunch = 1,
+  hipGraphInstantiateFlagUpload = 2,
+  hipGraphInstantiateFlagDeviceLaunch = 4,
+  hipGraphInstantiateFlagUseNodePriority = 8,
+};
+enum hipGraphDebugDotFlags {
+  hipGraphDebugDotFlagsVerbose = 1,
+  hipGraphDebugDotFlagsKernelNodeParams = 4,
+  hipGraphDebugDotFlagsMemcpyNodeParams = 8,
+  hipGraphDebugDotFlagsMemsetNodeParams = 16,
+  hipGraphDebugDotFlagsHostNodeParams = 32,
+  hipGraphDebugDotFlagsEventNodeParams = 64,
+  hipGraphDebugDotFlagsExtSemasSignalNodeParams = 128,
+  hipGraphDebugDotFlagsExtSemasWaitNodeParams = 256,
+  hipGraphDebugDotFlagsKernelNodeAttributes = 512,
+  hipGraphDebugDotFlagsHandles = 1024,
+};
+
+using hipUserObject_t = struct hipUserObject*;
 using hipGraph_t = struct ihipGraph*;
 using hipGraphNode_t = struct hipGraphNode*;
 using hipGraphExec_t = struct hipGraphExec*;

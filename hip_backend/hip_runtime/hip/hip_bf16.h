@@ -244,3 +244,11 @@ MLA_FUNCTION(trunc, truncf)
 MLA_FUNCTION(rint, rintf)
 #undef MLA_FUNCTION
 #undef MLA_BF16
+
+// Both halves in one operation; what was there before.
+__device__ inline __hip_bfloat162 unsafeAtomicAdd(__hip_bfloat162* to, __hip_bfloat162 value) {
+  using Two = short __attribute__((ext_vector_type(2)));
+  return __builtin_bit_cast(
+      __hip_bfloat162, __builtin_amdgcn_flat_atomic_fadd_v2bf16(reinterpret_cast<Two*>(to),
+                                                                __builtin_bit_cast(Two, value)));
+}

@@ -109,6 +109,15 @@ MLA_HALF __half __float2half(float value) {
 MLA_HALF __half __float2half_rn(float value) {
   return __half(value);
 }
+MLA_HALF __half __float2half_rd(float value) {
+  return __half(mla_hip::narrowed<_Float16>(value, mla_hip::Rounding::down));
+}
+MLA_HALF __half __float2half_ru(float value) {
+  return __half(mla_hip::narrowed<_Float16>(value, mla_hip::Rounding::up));
+}
+MLA_HALF __half __float2half_rz(float value) {
+  return __half(mla_hip::narrowed<_Float16>(value, mla_hip::Rounding::to_zero));
+}
 MLA_HALF __half __double2half(double value) {
   return __half(value);
 }
@@ -173,7 +182,13 @@ MLA_HALF __half __short_as_half(short value) {
   return __builtin_bit_cast(__half, value);
 }
 
-// To an integer: down, nearest, up, to zero; from one: nearest.
+// An integer rounded twice in one direction, which is rounding once.
+template <class From>
+MLA_HALF __half __mla_half_of(From value, mla_hip::Rounding rounding) {
+  const double wide = mla_hip::of_integer<double>(value, rounding);
+  return __half(mla_hip::narrowed<_Float16>(wide, rounding));
+}
+// To an integer and from one: down, nearest, up, to zero.
 #define MLA_INTEGER(name, type)                                  \
   MLA_HALF type __half2##name##_rn(__half v) {                   \
     return static_cast<type>(__builtin_rintf(__half2float(v)));  \
@@ -189,6 +204,15 @@ MLA_HALF __half __short_as_half(short value) {
   }                                                              \
   MLA_HALF __half __##name##2half_rn(type v) {                   \
     return __half(v);                                            \
+  }                                                              \
+  MLA_HALF __half __##name##2half_rd(type v) {                   \
+    return __mla_half_of(v, mla_hip::Rounding::down);            \
+  }                                                              \
+  MLA_HALF __half __##name##2half_ru(type v) {                   \
+    return __mla_half_of(v, mla_hip::Rounding::up);              \
+  }                                                              \
+  MLA_HALF __half __##name##2half_rz(type v) {                   \
+    return __mla_half_of(v, mla_hip::Rounding::to_zero);         \
   }
 MLA_INTEGER(int, int)
 MLA_INTEGER(uint, unsigned)
@@ -327,3 +351,11 @@ MLA_FUNCTION(trunc, truncf)
 MLA_FUNCTION(rint, rintf)
 #undef MLA_FUNCTION
 #undef MLA_HALF
+
+// Both halves in one operation; what was there before.
+__device__ inline __half2 unsafeAtomicAdd(__half2* to, __half2 value) {
+  using Two = _Float16 __attribute__((ext_vector_type(2)));
+  return __builtin_bit_cast(
+      __half2, __builtin_amdgcn_flat_atomic_fadd_v2f16(reinterpret_cast<Two*>(to),
+                                                       __builtin_bit_cast(Two, value)));
+}

@@ -54,30 +54,6 @@
 // Whatever else a program hides, these are of the runtime.
 #pragma GCC visibility push(default)
 extern "C" {
-const char* hipGetErrorName(hipError_t error);
-const char* hipGetErrorString(hipError_t error);
-hipError_t hipGetLastError();
-hipError_t hipPeekAtLastError();
-hipError_t hipGetDevice(int* device);
-hipError_t hipSetDevice(int device);
-hipError_t hipGetDeviceCount(int* count);
-hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device);
-hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device);
-hipError_t hipDeviceSynchronize();
-hipError_t hipDeviceGet(hipDevice_t* device, int ordinal);
-hipError_t hipDeviceGetName(char* name, int bytes, hipDevice_t device);
-hipError_t hipDeviceTotalMem(std::size_t* bytes, hipDevice_t device);
-hipError_t hipDeviceComputeCapability(int* major, int* minor, hipDevice_t device);
-hipError_t hipDeviceGetPCIBusId(char* id, int bytes, int device);
-hipError_t hipInit(unsigned flags);
-hipError_t hipRuntimeGetVersion(int* version);
-hipError_t hipDriverGetVersion(int* version);
-hipError_t hipSetDeviceFlags(unsigned flags);
-hipError_t hipGetDeviceFlags(unsigned* flags);
-hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer);
-hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags);
-hipError_t hipDeviceDisablePeerAccess(int peer);
-hipError_t hipDeviceReset();
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
                                                         int block_size, std::size_t dynamic_lds);
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* kernel,
@@ -113,10 +89,17 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
                                  unsigned block_z, unsigned dynamic_lds, hipStream_t stream,
                                  void** arguments, void** extra);
 hipError_t hipGetFuncBySymbol(hipFunction_t* function, const void* symbol);
-// One process has the device: hipErrorNotSupported.
-hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* handle, void* pointer);
-hipError_t hipIpcOpenMemHandle(void** pointer, hipIpcMemHandle_t handle, unsigned flags);
-hipError_t hipIpcCloseMemHandle(void* pointer);
+hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x,
+                                            unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                            unsigned block_y, unsigned block_z,
+                                            unsigned dynamic_lds, hipStream_t stream,
+                                            void** arguments);
+hipError_t hipLaunchKernelExC(const hipLaunchConfig_t* config, const void* kernel,
+                              void** arguments);
+// hipLaunchKernel() between two events; null events are left out.
+hipError_t hipExtLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                              std::size_t dynamic_lds, hipStream_t stream, hipEvent_t before,
+                              hipEvent_t after, int flags);
 // What clang makes of `kernel<<<grid, block, lds, stream>>>(...)`.
 hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, std::size_t lds = 0,
                                       hipStream_t stream = nullptr);
@@ -124,8 +107,13 @@ hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, std::size_t* lds,
                                      hipStream_t* stream);
 }
 #pragma GCC visibility pop
+#include "array_calls.h"
+#include "context_calls.h"
+#include "device_calls.h"
 #include "graph_calls.h"
+#include "graph_node_calls.h"
 #include "memory_calls.h"
+#include "pool_calls.h"
 #include "stream_calls.h"
 template <class Kernel>
 hipError_t hipLaunchCooperativeKernel(Kernel kernel, dim3 grid, dim3 block, void** arguments,
@@ -148,6 +136,46 @@ hipError_t hipOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, Ke
                                              std::size_t dynamic_lds = 0, int block_limit = 0) {
   return hipOccupancyMaxPotentialBlockSize(
       grid_size, block_size, reinterpret_cast<const void*>(kernel), dynamic_lds, block_limit);
+}
+template <class Kernel>
+hipError_t hipOccupancyMaxPotentialBlockSizeWithFlags(int* grid_size, int* block_size,
+                                                      Kernel kernel, std::size_t dynamic_lds = 0,
+                                                      int block_limit = 0, unsigned = 0) {
+  return hipOccupancyMaxPotentialBlockSize(grid_size, block_size, kernel, dynamic_lds, block_limit);
+}
+// The block with the most threads on a compute unit, whose dynamic LDS depends on its size.
+template <class Kernel, class Bytes>
+hipError_t hipOccupancyMaxPotentialBlockSizeVariableSMem(int* grid_size, int* block_size,
+                                                         Kernel kernel, Bytes bytes_of_block,
+                                                         int block_limit = 0) {
+  const auto* const stub = reinterpret_cast<const void*>(kernel);
+  hipFuncAttributes attributes;
+  if (const hipError_t error = hipFuncGetAttributes(&attributes, stub)) return error;
+  int units = 0, most = attributes.maxThreadsPerBlock, best = 0, blocks = 0;
+  if (const hipError_t error =
+          hipDeviceGetAttribute(&units, hipDeviceAttributeMultiprocessorCount, 0))
+    return error;
+  if (grid_size == nullptr || block_size == nullptr || block_limit < 0) return hipErrorInvalidValue;
+  if (block_limit != 0 && block_limit < most) most = block_limit;
+  for (int size = most; size > 0; size = (size - 1) / 64 * 64) {
+    int fit = 0;
+    if (const hipError_t error = hipOccupancyMaxActiveBlocksPerMultiprocessor(
+            &fit, stub, size, static_cast<std::size_t>(bytes_of_block(size))))
+      return error;
+    if (fit * size > blocks * best) best = size, blocks = fit;
+  }
+  *block_size = best;
+  *grid_size = blocks * units;
+  return best == 0 ? hipErrorInvalidValue : hipSuccess;
+}
+template <class Kernel, class Bytes>
+hipError_t hipOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(int* grid_size, int* block_size,
+                                                                  Kernel kernel,
+                                                                  Bytes bytes_of_block,
+                                                                  int block_limit = 0,
+                                                                  unsigned = 0) {
+  return hipOccupancyMaxPotentialBlockSizeVariableSMem(grid_size, block_size, kernel,
+                                                       bytes_of_block, block_limit);
 }
 
 #if defined(__HIP__)

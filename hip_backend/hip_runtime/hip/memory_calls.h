@@ -19,14 +19,27 @@ hipError_t hipFreeAsync(void* pointer, hipStream_t stream);
 hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags = 0);
 hipError_t hipHostAlloc(void** pointer, std::size_t bytes, unsigned flags);
 hipError_t hipMallocHost(void** pointer, std::size_t bytes);
+hipError_t hipMemAllocHost(void** pointer, std::size_t bytes);
+hipError_t hipMemAllocPitch(hipDeviceptr_t* pointer, std::size_t* pitch, std::size_t width,
+                            std::size_t height, unsigned element_bytes);
 hipError_t hipHostFree(void* pointer);
 hipError_t hipFreeHost(void* pointer);
 hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags);
 hipError_t hipHostUnregister(void* pointer);
+hipError_t hipHostGetFlags(unsigned* flags, void* pointer);
+hipError_t hipMemGetAddressRange(hipDeviceptr_t* base, std::size_t* bytes, hipDeviceptr_t pointer);
+hipError_t hipMemPtrGetInfo(void* pointer, std::size_t* bytes);
 hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned flags);
 hipError_t hipMemPrefetchAsync(const void* pointer, std::size_t bytes, int device,
                                hipStream_t stream = nullptr);
 hipError_t hipMemAdvise(const void* pointer, std::size_t bytes, hipMemoryAdvise advice, int device);
+// What advice and prefetches say of a range, each all of it.
+hipError_t hipMemRangeGetAttribute(void* value, std::size_t value_bytes,
+                                   hipMemRangeAttribute attribute, const void* pointer,
+                                   std::size_t bytes);
+hipError_t hipMemRangeGetAttributes(void** values, std::size_t* value_bytes,
+                                    hipMemRangeAttribute* attributes, std::size_t count,
+                                    const void* pointer, std::size_t bytes);
 hipError_t hipPointerGetAttribute(void* value, hipPointer_attribute attribute,
                                   hipDeviceptr_t pointer);
 hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void* pointer);

@@ -5,79 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "errors.h"
+
 #if defined(__HIP__)
 #define MLA_HIP_BOTH __attribute__((host)) __attribute__((device))
 #else
 #define MLA_HIP_BOTH
 #endif
 
-// Name, number, and the text of hipGetErrorString.
-#define MLA_HIP_CAPTURE_ERRORS(error)                                                              \
-  error(hipErrorStreamCaptureUnsupported, 900, "not while a stream is captured")                   \
-      error(hipErrorStreamCaptureInvalidated, 901, "an earlier error ended the capture")           \
-          error(hipErrorStreamCaptureMerge, 902, "two captures would become one") error(           \
-              hipErrorStreamCaptureUnmatched, 903, "the capture began on another stream")          \
-              error(hipErrorStreamCaptureUnjoined, 904,                                            \
-                    "a stream that joined the capture was not joined back")                        \
-                  error(hipErrorStreamCaptureIsolation, 905,                                       \
-                        "a capture depends on what is not captured")                               \
-                      error(hipErrorStreamCaptureImplicit, 906,                                    \
-                            "a capture depends on the stream without a name")                      \
-                          error(hipErrorCapturedEvent, 907, "the event was recorded by a capture") \
-                              error(hipErrorStreamCaptureWrongThread, 908,                         \
-                                    "the capture began in another thread")                         \
-                                  error(hipErrorGraphExecUpdateFailure, 910,                       \
-                                        "the graph is not as the executable graph")
-#define MLA_HIP_ERRORS(error)                                                                      \
-  error(hipSuccess, 0, "no error") error(hipErrorInvalidValue, 1, "invalid argument") error(       \
-      hipErrorOutOfMemory, 2,                                                                      \
-      "out of memory") error(hipErrorNotInitialized, 3,                                            \
-                             "initialization error") error(hipErrorInvalidConfiguration, 9,        \
-                                                           "invalid configuration argument")       \
-      error(hipErrorInvalidPitchValue, 12, "invalid pitch argument") error(                        \
-          hipErrorInvalidSymbol, 13, "invalid device symbol") error(hipErrorInvalidDevicePointer,  \
-                                                                    17, "invalid device pointer")  \
-          error(hipErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy") error(    \
-              hipErrorInvalidDeviceFunction, 98,                                                   \
-              "invalid device function") error(hipErrorNoDevice, 100,                              \
-                                               "no ROCm-capable device is detected")               \
-              error(hipErrorInvalidDevice, 101, "invalid device ordinal") error(                   \
-                  hipErrorInvalidImage, 200,                                                       \
-                  "device kernel image is invalid") error(hipErrorFileNotFound, 301,               \
-                                                          "file not found")                        \
-                  error(hipErrorInvalidHandle, 400, "invalid resource handle") error(              \
-                      hipErrorIllegalState, 401,                                                   \
-                      "not in this state") error(hipErrorNotFound, 500, "named symbol not found")  \
-                      error(hipErrorNotReady, 600, "device not ready") error(                      \
-                          hipErrorIllegalAddress, 700, "an illegal memory access was encountered") \
-                          error(hipErrorPeerAccessAlreadyEnabled, 704,                             \
-                                "peer access is already enabled")                                  \
-                              error(hipErrorPeerAccessNotEnabled, 705,                             \
-                                    "peer access has not been enabled")                            \
-                                  error(hipErrorAssert, 710, "device-side assert triggered")       \
-                                      error(hipErrorHostMemoryAlreadyRegistered, 712,              \
-                                            "memory is mapped already")                            \
-                                          error(hipErrorHostMemoryNotRegistered, 713,              \
-                                                "pointer does not correspond to registered")       \
-                                              error(hipErrorLaunchFailure, 719,                    \
-                                                    "a kernel did what no kernel may do")          \
-                                                  error(hipErrorCooperativeLaunchTooLarge, 720,    \
-                                                        "more blocks than fit on the device")      \
-                                                      error(                                       \
-                                                          hipErrorNotSupported, 801,               \
-                                                          "not supported on the emulated device")  \
-                                                          MLA_HIP_CAPTURE_ERRORS(error)            \
-                                                              error(hipErrorUnknown, 999,          \
-                                                                    "unknown error")
-
-enum hipError_t : int {
-#define MLA_ENUMERATOR(name, number, text) name = number,
-  MLA_HIP_ERRORS(MLA_ENUMERATOR)
-#undef MLA_ENUMERATOR
-      hipErrorInvalidResourceHandle = hipErrorInvalidHandle,
-  hipErrorMemoryAllocation = hipErrorOutOfMemory,
-  hipErrorInitializationError = hipErrorNotInitialized,
-};
 enum hipMemcpyKind {
   hipMemcpyHostToHost,
   hipMemcpyHostToDevice,
@@ -92,33 +27,62 @@ enum hipComputeMode {
   hipComputeModeExclusiveProcess,
 };
 enum hipDeviceAttribute_t {
-  hipDeviceAttributeCanMapHostMemory = 3,
-  hipDeviceAttributeClockRate = 5,
-  hipDeviceAttributeComputeMode = 6,
-  hipDeviceAttributeCooperativeLaunch = 10,
-  hipDeviceAttributeCooperativeMultiDeviceLaunch = 11,
-  hipDeviceAttributeIntegrated = 16,
-  hipDeviceAttributeL2CacheSize = 19,
+  hipDeviceAttributeEccEnabled,
+  hipDeviceAttributeAsyncEngineCount = 2,
+  hipDeviceAttributeCanMapHostMemory,
+  hipDeviceAttributeCanUseHostPointerForRegisteredMem,
+  hipDeviceAttributeClockRate,
+  hipDeviceAttributeComputeMode,
+  hipDeviceAttributeConcurrentKernels = 8,
+  hipDeviceAttributeConcurrentManagedAccess,
+  hipDeviceAttributeCooperativeLaunch,
+  hipDeviceAttributeCooperativeMultiDeviceLaunch,
+  hipDeviceAttributeHostNativeAtomicSupported = 15,
+  hipDeviceAttributeIntegrated,
+  hipDeviceAttributeIsMultiGpuBoard,
+  hipDeviceAttributeKernelExecTimeout,
+  hipDeviceAttributeL2CacheSize,
   hipDeviceAttributeComputeCapabilityMajor = 23,
-  hipDeviceAttributeManagedMemory = 24,
-  hipDeviceAttributeMaxBlockDimX = 26,
-  hipDeviceAttributeMaxBlockDimY = 27,
-  hipDeviceAttributeMaxBlockDimZ = 28,
-  hipDeviceAttributeMaxGridDimX = 29,
-  hipDeviceAttributeMaxGridDimY = 30,
-  hipDeviceAttributeMaxGridDimZ = 31,
+  hipDeviceAttributeManagedMemory,
+  hipDeviceAttributeMaxBlocksPerMultiProcessor,
+  hipDeviceAttributeMaxBlockDimX,
+  hipDeviceAttributeMaxBlockDimY,
+  hipDeviceAttributeMaxBlockDimZ,
+  hipDeviceAttributeMaxGridDimX,
+  hipDeviceAttributeMaxGridDimY,
+  hipDeviceAttributeMaxGridDimZ,
   hipDeviceAttributeMaxThreadsPerBlock = 56,
-  hipDeviceAttributeMaxThreadsPerMultiProcessor = 57,
-  hipDeviceAttributeMemoryBusWidth = 59,
-  hipDeviceAttributeMemoryClockRate = 60,
-  hipDeviceAttributeComputeCapabilityMinor = 61,
+  hipDeviceAttributeMaxThreadsPerMultiProcessor,
+  hipDeviceAttributeMaxPitch,
+  hipDeviceAttributeMemoryBusWidth,
+  hipDeviceAttributeMemoryClockRate,
+  hipDeviceAttributeComputeCapabilityMinor,
   hipDeviceAttributeMultiprocessorCount = 63,
+  hipDeviceAttributePageableMemoryAccess = 65,
+  hipDeviceAttributePciBusId = 67,
+  hipDeviceAttributePciDeviceId,
+  hipDeviceAttributePciDomainId,
   hipDeviceAttributeMaxRegistersPerBlock = 71,
+  hipDeviceAttributeMaxRegistersPerMultiprocessor,
   hipDeviceAttributeMaxSharedMemoryPerBlock = 74,
+  hipDeviceAttributeSharedMemPerBlockOptin,
+  hipDeviceAttributeSharedMemPerMultiprocessor,
+  hipDeviceAttributeStreamPrioritiesSupported = 78,
   hipDeviceAttributeTotalConstantMemory = 83,
+  hipDeviceAttributeTotalGlobalMem,
+  hipDeviceAttributeUnifiedAddressing,
   hipDeviceAttributeWarpSize = 87,
+  hipDeviceAttributeMemoryPoolsSupported,
+  hipDeviceAttributeVirtualMemoryManagementSupported,
+  hipDeviceAttributeHostRegisterSupported,
+  hipDeviceAttributeMemoryPoolSupportedHandleTypes,
   hipDeviceAttributeMaxSharedMemoryPerMultiprocessor = 10002,
-  hipDeviceAttributeImageSupport = 10014,
+  hipDeviceAttributeAsicRevision = 10012,
+  hipDeviceAttributeCanUseStreamWaitValue,
+  hipDeviceAttributeImageSupport,
+  hipDeviceAttributePhysicalMultiProcessorCount,
+  hipDeviceAttributeFineGrainSupport,
+  hipDeviceAttributeWallClockRate,
   hipDeviceAttributePciChipId = 10019,
 };
 enum hipMemoryType {
@@ -126,6 +90,8 @@ enum hipMemoryType {
   hipMemoryTypeHost,
   hipMemoryTypeDevice,
   hipMemoryTypeManaged,
+  hipMemoryTypeArray = 10,
+  hipMemoryTypeUnified,
 };
 enum hipMemoryAdvise {
   hipMemAdviseSetReadMostly = 1,
@@ -163,7 +129,42 @@ enum hipSharedMemConfig {
   hipSharedMemBankSizeFourByte,
   hipSharedMemBankSizeEightByte,
 };
-enum hipPointer_attribute { HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11 };
+enum hipLimit_t {
+  hipLimitStackSize,
+  hipLimitPrintfFifoSize,
+  hipLimitMallocHeapSize,
+  hipLimitRange,
+};
+enum hipDeviceP2PAttr {
+  hipDevP2PAttrPerformanceRank,
+  hipDevP2PAttrAccessSupported,
+  hipDevP2PAttrNativeAtomicSupported,
+  hipDevP2PAttrHipArrayAccessSupported,
+};
+enum hipMemRangeAttribute {
+  hipMemRangeAttributeReadMostly = 1,
+  hipMemRangeAttributePreferredLocation,
+  hipMemRangeAttributeAccessedBy,
+  hipMemRangeAttributeLastPrefetchLocation,
+  hipMemRangeAttributeCoherencyMode = 100,
+};
+enum hipMemRangeCoherencyMode {
+  hipMemRangeCoherencyModeFineGrain,
+  hipMemRangeCoherencyModeCoarseGrain,
+  hipMemRangeCoherencyModeIndeterminate,
+};
+enum hipPointer_attribute {
+  HIP_POINTER_ATTRIBUTE_CONTEXT = 1,
+  HIP_POINTER_ATTRIBUTE_MEMORY_TYPE,
+  HIP_POINTER_ATTRIBUTE_DEVICE_POINTER,
+  HIP_POINTER_ATTRIBUTE_HOST_POINTER,
+  HIP_POINTER_ATTRIBUTE_BUFFER_ID = 7,
+  HIP_POINTER_ATTRIBUTE_IS_MANAGED,
+  HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+  HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
+  HIP_POINTER_ATTRIBUTE_RANGE_SIZE,
+  HIP_POINTER_ATTRIBUTE_MAPPED,
+};
 enum : unsigned { hipIpcMemLazyEnablePeerAccess = 1 };
 
 // Flags. Macros as in HIP, where programs ask for them with #ifdef and hand hipStreamDefault to a
@@ -181,12 +182,22 @@ enum : unsigned { hipIpcMemLazyEnablePeerAccess = 1 };
 #define hipHostMallocNumaUser 0x20000000
 #define hipHostMallocCoherent 0x40000000
 #define hipHostMallocNonCoherent 0x80000000
+#define hipDeviceMallocDefault 0x0
+#define hipDeviceMallocFinegrained 0x1
+#define hipMallocSignalMemory 0x2
+#define hipDeviceMallocUncached 0x3
+#define hipDeviceMallocContiguous 0x4
 #define hipHostRegisterDefault 0x0
 #define hipHostRegisterPortable 0x1
 #define hipHostRegisterMapped 0x2
 #define hipHostRegisterReadOnly 0x08
 #define hipMemAttachGlobal 0x01
 #define hipMemAttachHost 0x02
+#define hipMemAttachSingle 0x04
+#define hipStreamWaitValueGte 0x0
+#define hipStreamWaitValueEq 0x1
+#define hipStreamWaitValueAnd 0x2
+#define hipStreamWaitValueNor 0x3
 #define hipDeviceScheduleAuto 0x0
 #define hipDeviceScheduleSpin 0x1
 #define hipDeviceScheduleYield 0x2
@@ -201,6 +212,7 @@ using hipDevice_t = int;
 using hipDeviceptr_t = void*;
 using hipStream_t = struct ihipStream_t*;
 using hipEvent_t = struct ihipEvent_t*;
+using hipCtx_t = struct ihipCtx_t*;
 using hipModule_t = struct ihipModule_t*;
 using hipFunction_t = struct ihipModuleSymbol_t*;
 // Numbers that are handed over as streams: the calling thread's, and the one that all wait for.
@@ -212,9 +224,24 @@ enum hipJitOption : int;
 struct hipIpcMemHandle_t {
   char reserved[64];
 };
+struct hipIpcEventHandle_t {
+  char reserved[64];
+};
+struct hipUUID_t {
+  char bytes[16];
+};
+using hipUUID = hipUUID_t;
+struct hipDeviceArch_t {
+  unsigned hasGlobalInt32Atomics : 1, hasGlobalFloatAtomicExch : 1, hasSharedInt32Atomics : 1;
+  unsigned hasSharedFloatAtomicExch : 1, hasFloatAtomicAdd : 1, hasGlobalInt64Atomics : 1;
+  unsigned hasSharedInt64Atomics : 1, hasDoubles : 1, hasWarpVote : 1, hasWarpBallot : 1;
+  unsigned hasWarpShuffle : 1, hasFunnelShift : 1, hasThreadFenceSystem : 1;
+  unsigned hasSyncThreadsExt : 1, hasSurfaceFuncs : 1, has3dGrid : 1, hasDynamicParallelism : 1;
+};
 // The fields that the emulated device has an answer to.
 struct hipDeviceProp_t {
   char name[256];
+  hipUUID uuid;
   char gcnArchName[256];
   std::size_t totalGlobalMem, totalConstMem;                        // bytes
   std::size_t sharedMemPerBlock, maxSharedMemoryPerMultiProcessor;  // bytes
@@ -227,8 +254,24 @@ struct hipDeviceProp_t {
   int canMapHostMemory, managedMemory, integrated;
   int cooperativeLaunch, cooperativeMultiDeviceLaunch;
   int asicRevision;
-  std::size_t sharedMemPerMultiprocessor;  // bytes; the same as maxSharedMemoryPerMultiProcessor
+  // The same as maxSharedMemoryPerMultiProcessor, and as sharedMemPerBlock.
+  std::size_t sharedMemPerMultiprocessor, sharedMemPerBlockOptin;  // bytes
+  std::size_t memPitch;                                            // bytes
+  int regsPerMultiprocessor, maxBlocksPerMultiProcessor;
+  int pciDomainID, pciBusID, pciDeviceID;
+  int concurrentKernels, asyncEngineCount, deviceOverlap, streamPrioritiesSupported;
+  int unifiedAddressing, canUseHostPointerForRegisteredMem, hostRegisterSupported;
+  int hostNativeAtomicSupported, isLargeBar, memoryPoolsSupported;
+  int concurrentManagedAccess, directManagedMemAccessFromHost, pageableMemoryAccess;
+  int ECCEnabled, isMultiGpuBoard, kernelExecTimeoutEnabled, tccDriver;
+  int clockInstructionRate;  // kHz, of wall_clock64() on a GPU
+  hipDeviceArch_t arch;
 };
+
+// The names that these have since HIP 6.0.
+using hipDeviceProp_tR0600 = hipDeviceProp_t;
+#define hipGetDevicePropertiesR0600 hipGetDeviceProperties
+#define hipChooseDeviceR0600 hipChooseDevice
 
 struct dim3 {
   std::uint32_t x, y, z;
@@ -282,4 +325,38 @@ struct hipFuncAttributes {
   std::size_t constSizeBytes, localSizeBytes;  // bytes of a thread
   int maxDynamicSharedSizeBytes, maxThreadsPerBlock, numRegs, preferredShmemCarveout, ptxVersion;
   std::size_t sharedSizeBytes;
+};
+
+// A launch that a structure describes.
+struct hipAccessPolicyWindow {
+  void* base_ptr;
+  int hitProp;
+  float hitRatio;
+  int missProp;
+  std::size_t num_bytes;
+};
+enum hipLaunchAttributeID {
+  hipLaunchAttributeAccessPolicyWindow = 1,
+  hipLaunchAttributeCooperative,
+  hipLaunchAttributePriority = 8,
+};
+union hipLaunchAttributeValue {
+  char pad[64];
+  hipAccessPolicyWindow accessPolicyWindow;
+  int cooperative;
+  int priority;
+};
+struct hipLaunchAttribute {
+  hipLaunchAttributeID id;
+  union {
+    hipLaunchAttributeValue val;
+    hipLaunchAttributeValue value;
+  };
+};
+struct hipLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  std::size_t dynamicSmemBytes;
+  hipStream_t stream;
+  hipLaunchAttribute* attrs;
+  unsigned numAttrs;
 };

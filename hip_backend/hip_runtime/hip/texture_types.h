@@ -2,22 +2,12 @@
 // gfx942 and gfx950: hipCreateTextureObject() fails. Names and values are those of HIP 6.4.
 #pragma once
 
-#include "runtime_types.h"
+#include "array_types.h"
 
 using hipTextureObject_t = struct __hip_texture*;
 using hipSurfaceObject_t = struct __hip_surface*;
 using hipMipmappedArray_t = struct hipMipmappedArray*;
 
-enum hipChannelFormatKind {
-  hipChannelFormatKindSigned,
-  hipChannelFormatKindUnsigned,
-  hipChannelFormatKindFloat,
-  hipChannelFormatKindNone,
-};
-struct hipChannelFormatDesc {
-  int x, y, z, w;  // bits
-  hipChannelFormatKind f;
-};
 enum hipResourceType {
   hipResourceTypeArray,
   hipResourceTypeMipmappedArray,

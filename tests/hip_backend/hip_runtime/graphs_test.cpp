@@ -4,6 +4,7 @@
 #include "device_word.hpp"
 
 namespace hip = mla::hip_runtime;
+using hip_program::count_up;
 using hip_program::DeviceWord;
 
 namespace {
@@ -46,10 +47,6 @@ hipGraphExec_t executable_of(hipGraph_t graph) {
   hipGraphExec_t out = nullptr;
   REQUIRE(hipGraphInstantiateWithFlags(&out, graph, 0) == hipSuccess);
   return out;
-}
-
-void count_up(void* data) {
-  ++*static_cast<int*>(data);
 }
 
 }  // namespace

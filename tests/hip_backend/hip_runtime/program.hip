@@ -241,6 +241,17 @@ std::vector<hipError_t> strange_symbols() {
   return errors;
 }
 
+hipError_t copy_to_and_from_variable(std::int32_t* device, const void* from, bool to_waits) {
+  if (to_waits) {
+    const hipError_t error = hipMemcpyToSymbol(HIP_SYMBOL(counters), from, 16);
+    (void)hipMemcpyFromSymbolAsync(device, HIP_SYMBOL(counters), 16, 0, hipMemcpyDeviceToDevice,
+                                   nullptr);
+    return error;
+  }
+  (void)hipMemcpyToSymbolAsync(HIP_SYMBOL(counters), from, 16, 0, hipMemcpyHostToDevice, nullptr);
+  return hipMemcpyFromSymbol(device, HIP_SYMBOL(counters), 16, 0, hipMemcpyDeviceToDevice);
+}
+
 hipError_t write_past_the_end() {
   const Words out(8);
   past_the_end_kernel<<<1, 1>>>(out, 8);

@@ -44,6 +44,9 @@ int blocks_on_a_unit(std::size_t dynamic_lds);
 std::vector<char> through_pitched_memory(const std::vector<char>& rows);
 // Copies from a variable that reach past its end, and from what is none.
 std::vector<hipError_t> strange_symbols();
+// Copies 4 words to a variable and from it to `device`, one of the two waiting for the device. The
+// error of that one.
+hipError_t copy_to_and_from_variable(std::int32_t* device, const void* from, bool to_waits);
 // Writes one word past the end of what hipMalloc gave out; the error of the launch.
 hipError_t write_past_the_end();
 // The same, and asks for no error.

@@ -1,9 +1,11 @@
 // A HIP program of our own, compiled with clang's `<<<>>>` and run on the emulated device.
 #include "hip_backend/hip_runtime/runtime.hpp"
 
+#include <array>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <span>
 
 #include "hip_backend/gfx_emulator/load.hpp"
 #include "program.hpp"
@@ -114,7 +116,8 @@ TEST_CASE("each wait or copy gives back a kernel's fault, until hipGetLastError(
       [] { return hipStreamQuery(nullptr); },
       [&] { return hipEventSynchronize(event); },
       [&] { return hipEventQuery(event); },
-      [&] { return hipMemcpy(&to, &from, sizeof to, hipMemcpyHostToHost); }};
+      [&] { return hipMemcpy(&to, &from, sizeof to, hipMemcpyHostToHost); },
+      [] { return hipMemset(nullptr, 0, 0); }};
   for (const auto& wait : waits) {
     hip_program::fault_unasked();
     REQUIRE(wait() == hipErrorLaunchFailure);
@@ -128,6 +131,48 @@ TEST_CASE("each wait or copy gives back a kernel's fault, until hipGetLastError(
   (void)hipGetLastError();
   (void)hip::take_launched();
   REQUIRE(hipEventDestroy(event) == hipSuccess);
+}
+
+TEST_CASE("whatever copies or fills without a stream is done, and gives back a kernel's fault") {
+  using Words = std::array<std::int32_t, 4>;
+  const Words from = {1, 2, 3, 4};
+  Words to = {};
+  std::int32_t* device = nullptr;
+  REQUIRE(hipMalloc(&device, sizeof from) == hipSuccess);
+  hipMemcpy3DParms box = {};
+  box.srcPtr = make_hipPitchedPtr(const_cast<std::int32_t*>(from.data()), 16, 16, 1);
+  box.dstPtr = make_hipPitchedPtr(device, 16, 16, 1);
+  box.extent = make_hipExtent(16, 1, 1);
+  box.kind = hipMemcpyDefault;
+  const std::function<hipError_t()> copies[] = {
+      [&] { return hipMemcpyWithStream(device, &from, 16, hipMemcpyHostToDevice, nullptr); },
+      [&] { return hipMemcpy2D(device, 8, &from, 8, 8, 2, hipMemcpyHostToDevice); },
+      [&] { return hipMemcpy3D(&box); },
+      [&] { return hipMemcpyHtoD(device, &from, 16); },
+      [&] { return hip_program::copy_to_and_from_variable(device, &from, true); },
+      [&] { return hip_program::copy_to_and_from_variable(device, &from, false); }};
+  const std::function<hipError_t()> fills[] = {
+      [&] { return hipMemset(device, 1, 16); },
+      [&] { return hipMemsetD8(device, 1, 16); },
+      [&] { return hipMemsetD16(device, 0x0101, 8); },
+      [&] { return hipMemsetD32(device, 0x01010101, 4); },
+      [&] { return hipMemset2D(device, 8, 1, 8, 2); },
+      [&] { return hipMemset3D(make_hipPitchedPtr(device, 16, 16, 1), 1, box.extent); }};
+  const auto all_give_it_back = [&](std::span<const std::function<hipError_t()>> calls,
+                                    const Words& expected) {
+    for (const auto& call : calls) {
+      REQUIRE(hipMemset(device, 0, 16) == hipSuccess);
+      hip_program::fault_unasked();
+      CHECK(call() == hipErrorLaunchFailure);
+      CHECK(hipGetLastError() == hipErrorLaunchFailure);
+      REQUIRE(hipMemcpy(&to, device, 16, hipMemcpyDeviceToHost) == hipSuccess);
+      CHECK(to == expected);
+    }
+  };
+  all_give_it_back(copies, from);
+  all_give_it_back(fills, {0x01010101, 0x01010101, 0x01010101, 0x01010101});
+  (void)hip::take_launched();
+  REQUIRE(hipFree(device) == hipSuccess);
 }
 
 TEST_CASE("freed memory is out of bounds, and hipFree refuses what hipMalloc did not give out") {

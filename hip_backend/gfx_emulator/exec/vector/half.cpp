@@ -7,23 +7,27 @@
 namespace mla::gfx {
 namespace {
 
-// Functions of f32 whose results become f16 as MODE says.
+// A function of f32 whose result becomes f16, to nearest whatever MODE says.
 template <class F>
 constexpr Handler half_unary(F) {
   return [](Wave& w, const Inst& i) {
+    keep_denormals(w);
     const auto nearest = [](Half a) { return ToNearest{}(F{}(to_float(a))); };
     const auto limit = [](Half a) { return ToLimit{}(F{}(to_float(a))); };
     if (limits_halves(w)) return run_lanes<decltype(limit), false>(w, i);
     run_lanes<decltype(nearest), false>(w, i);
   };
 }
+// Sums, products, minima: as MODE says.
 template <class F>
 constexpr Handler half_binary(F) {
   return [](Wave& w, const Inst& i) {
+    use_half_rounding(w);
     const auto nearest = [](Half a, Half b) { return ToNearest{}(F{}(to_float(a), to_float(b))); };
-    const auto limit = [](Half a, Half b) { return ToLimit{}(F{}(to_float(a), to_float(b))); };
-    if (limits_halves(w)) return run_lanes<decltype(limit), false>(w, i);
-    run_lanes<decltype(nearest), false>(w, i);
+    if (!rounds_halves_otherwise(w)) return run_lanes<decltype(nearest), false>(w, i);
+    const Source<Half> a(w, i, 0), b(w, i, 1);
+    store_lanes<Half, false>(
+        w, i, [&](unsigned l) { return rounded_half(w, F{}(to_float(a[l]), to_float(b[l]))); });
   };
 }
 template <class F>
@@ -36,10 +40,12 @@ constexpr Handler half_ternary(F) {
 template <bool keep_high, class F>
 constexpr Handler multiply_add(F) {
   return [](Wave& w, const Inst& i) {
+    use_half_rounding(w);
     const auto nearest = [](Half a, Half b, Half c) { return F{}(ToNearest{}, a, b, c); };
-    const auto limit = [](Half a, Half b, Half c) { return F{}(ToLimit{}, a, b, c); };
-    if (limits_halves(w)) return run_lanes<decltype(limit), keep_high>(w, i);
-    run_lanes<decltype(nearest), keep_high>(w, i);
+    if (!rounds_halves_otherwise(w)) return run_lanes<decltype(nearest), keep_high>(w, i);
+    const Source<Half> a(w, i, 0), b(w, i, 1), c(w, i, 2);
+    const auto round = [&](float value) { return rounded_half(w, value); };
+    store_lanes<Half, keep_high>(w, i, [&](unsigned l) { return F{}(round, a[l], b[l], c[l]); });
   };
 }
 
@@ -63,11 +69,12 @@ struct Unfused {
 void packed_fmac(Wave& w, const Inst& i) {
   alignas(64) u32 in[3][lanes];
   alignas(64) u32 out[lanes];
+  use_half_rounding(w);
   for (unsigned k = 0; k < 3; ++k) fetch(w, i, k, Kind::packed, in[k]);
+  const auto round = [&](float value) { return rounded_half(w, value); };
   const auto part = [&](unsigned l, unsigned shift) -> u32 {
     const auto half = [&](unsigned k) { return Half{static_cast<u16>(in[k][l] >> shift)}; };
-    if (limits_halves(w)) return Fused{}(ToLimit{}, half(0), half(1), half(2)).bits;
-    return Fused{}(ToNearest{}, half(0), half(1), half(2)).bits;
+    return Fused{}(round, half(0), half(1), half(2)).bits;
   };
   for (unsigned l = 0; l < lanes; ++l) out[l] = part(l, 0) | part(l, 16) << 16;
   finish(w, i, Kind::b32, false, out);
@@ -88,7 +95,7 @@ void ldexp(Wave& w, const Inst& i) {
   const auto scaled = [](Half a, i16 b) { return std::ldexp(to_float(a), std::min<int>(b, 60)); };
   const Source<Half> a(w, i, 0);
   const Source<i16> b(w, i, 1);
-  store_lanes<Half, false>(w, i, [&](unsigned l) { return half_result(w, scaled(a[l], b[l])); });
+  store_lanes<Half, false>(w, i, [&](unsigned l) { return rounded_half(w, scaled(a[l], b[l])); });
 }
 
 // Only 65520 and more round past the largest number.

@@ -42,7 +42,7 @@ template <class T>
 inline u32 element_bits(const Wave& w, T value, bool clamp) {
   if constexpr (std::is_same_v<T, float>) {
     if (clamp) value = clamped(w, value);
-    return half_result(w, value).bits;
+    return rounded_half(w, value).bits;
   } else {
     return static_cast<u16>(value);
   }
@@ -62,6 +62,7 @@ inline void store_packed(Wave& w, const Inst& i, u32* out) {
 template <class T, class F>
 constexpr Handler pairs(F) {
   return [](Wave& w, const Inst& i) {
+    if constexpr (std::is_same_v<T, float>) use_half_rounding(w);
     const Packed a(w, i, 0), b(w, i, 1);
     alignas(64) u32 out[lanes];
     for (unsigned l = 0; l < lanes; ++l) {
@@ -76,6 +77,7 @@ constexpr Handler pairs(F) {
 template <class T, class F>
 constexpr Handler triples(F) {
   return [](Wave& w, const Inst& i) {
+    if constexpr (std::is_same_v<T, float>) use_half_rounding(w);
     const Packed a(w, i, 0), b(w, i, 1), c(w, i, 2);
     alignas(64) u32 out[lanes];
     for (unsigned l = 0; l < lanes; ++l) {

@@ -37,19 +37,19 @@ void fuse_halves(const Wave& w, const Inst& i, const u32* a, const u32* b, const
   const auto part = [&](unsigned l, unsigned shift) {
     const auto half = [&](u32 word) { return Half{static_cast<u16>(word >> shift)}; };
     const float value = fused_in_order(half(a[l]), half(b[l]), half(c[l]));
-    return u32{half_result(w, i.clamp ? clamped(w, value) : value).bits} << shift;
+    return u32{rounded_half(w, i.clamp ? clamped(w, value) : value).bits} << shift;
   };
   for (unsigned l = 0; l < lanes; ++l) out[l] = part(l, 0) | part(l, 16);
 }
 
 void pk_fma_f16(Wave& w, const Inst& i) {
-  keep_denormals(w);
+  use_half_rounding(w);
   const HalfPairs a(w, i, 0), b(w, i, 1), c(w, i, 2);
   u32* const to = w.reg(i.dst);
   alignas(64) u32 buffer[lanes];
   u32* const out = all_lanes(w) ? to : buffer;
 #if defined(MLA_GFX_HALF_PAIRS)
-  if (i.clamp || limits_halves(w))
+  if (i.clamp || rounds_halves_otherwise(w))
     fuse_halves(w, i, a.words, b.words, c.words, out);
   else
     fuse_pairs(a.words, b.words, c.words, out);

@@ -1,6 +1,8 @@
 // Integers bit by bit, and numbers seen as other numbers.
 #pragma once
 
+#include "rounding.h"
+
 __device__ inline int __popc(unsigned value) {
   return __builtin_popcount(value);
 }
@@ -157,17 +159,27 @@ MLA_TO_INTEGER(double, uint, unsigned)
 MLA_TO_INTEGER(double, ll, long long)
 MLA_TO_INTEGER(double, ull, unsigned long long)
 #undef MLA_TO_INTEGER
-#define MLA_FROM_INTEGER(name, from, to)  \
-  __device__ inline to name(from value) { \
-    return static_cast<to>(value);        \
+// To a float or double: to the nearest, down, up and to zero.
+#define MLA_TO_FLOATING(name, from, to, directed)                    \
+  __device__ inline to name##_rn(from value) {                       \
+    return static_cast<to>(value);                                   \
+  }                                                                  \
+  __device__ inline to name##_rd(from value) {                       \
+    return mla_hip::directed<to>(value, mla_hip::Rounding::down);    \
+  }                                                                  \
+  __device__ inline to name##_ru(from value) {                       \
+    return mla_hip::directed<to>(value, mla_hip::Rounding::up);      \
+  }                                                                  \
+  __device__ inline to name##_rz(from value) {                       \
+    return mla_hip::directed<to>(value, mla_hip::Rounding::to_zero); \
   }
-MLA_FROM_INTEGER(__int2float_rn, int, float)
-MLA_FROM_INTEGER(__uint2float_rn, unsigned, float)
-MLA_FROM_INTEGER(__ll2float_rn, long long, float)
-MLA_FROM_INTEGER(__ull2float_rn, unsigned long long, float)
-MLA_FROM_INTEGER(__int2double_rn, int, double)
-MLA_FROM_INTEGER(__uint2double_rn, unsigned, double)
-MLA_FROM_INTEGER(__ll2double_rn, long long, double)
-MLA_FROM_INTEGER(__ull2double_rn, unsigned long long, double)
-MLA_FROM_INTEGER(__double2float_rn, double, float)
-#undef MLA_FROM_INTEGER
+MLA_TO_FLOATING(__int2float, int, float, of_integer)
+MLA_TO_FLOATING(__uint2float, unsigned, float, of_integer)
+MLA_TO_FLOATING(__ll2float, long long, float, of_integer)
+MLA_TO_FLOATING(__ull2float, unsigned long long, float, of_integer)
+MLA_TO_FLOATING(__int2double, int, double, of_integer)
+MLA_TO_FLOATING(__uint2double, unsigned, double, of_integer)
+MLA_TO_FLOATING(__ll2double, long long, double, of_integer)
+MLA_TO_FLOATING(__ull2double, unsigned long long, double, of_integer)
+MLA_TO_FLOATING(__double2float, double, float, narrowed)
+#undef MLA_TO_FLOATING

@@ -6,6 +6,9 @@
 #include <new>
 
 extern "C" {
+// The language declares operator new itself, and only a first declaration can refuse.
+MLA_REFUSED("new in a kernel is not supported on the emulated device: there is no heap")
+__device__ void* __mla_no_new(std::size_t bytes);
 __device__ inline __attribute__((weak)) void* memcpy(void* to, const void* from,
                                                      std::size_t bytes) {
   auto* out = static_cast<char*>(to);
@@ -28,10 +31,10 @@ __device__ inline void* operator new[](std::size_t, void* place) noexcept {
   return place;
 }
 __device__ inline void* operator new(std::size_t bytes) {
-  return malloc(bytes);
+  return __mla_no_new(bytes);
 }
 __device__ inline void* operator new[](std::size_t bytes) {
-  return malloc(bytes);
+  return __mla_no_new(bytes);
 }
 __device__ inline void operator delete(void*) noexcept {
   __builtin_trap();
@@ -49,3 +52,9 @@ __device__ inline void operator delete[](void*, std::size_t) noexcept {
 __device__ inline void operator delete(void*, void*) noexcept {}
 __device__ inline void operator delete[](void*, void*) noexcept {}
 #pragma clang diagnostic pop
+
+// A load of what no kernel writes meanwhile.
+template <class T>
+__device__ inline T __ldg(const T* from) {
+  return *from;
+}

@@ -217,11 +217,9 @@ __device__ inline long long clock64() {
 __device__ inline long long __clock() {
   return __clock64();
 }
-#ifdef __HIP_DEVICE_COMPILE__
-__device__ inline clock_t clock() {
+extern "C" __device__ inline __attribute__((weak)) clock_t clock() noexcept {
   return __clock64();
 }
-#endif
 __device__ inline long long wall_clock64() {
   return static_cast<long long>(__builtin_readsteadycounter());
 }

@@ -29,6 +29,7 @@ constexpr Family families[] = {
     {"sparse matrix instructions", sparse_vectors},
     {"branches, jumps and modes", flow_vectors},
     {"rounding and denormals", mode_vectors},
+    {"rounding of f16", half_mode_vectors},
     {"overflows of f16", overflow_vectors},
 };
 

@@ -14,6 +14,7 @@ namespace gfx_test {
 [[nodiscard]] Vectors extended_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors flow_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors graphics_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors half_mode_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors lane_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors mask_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors matrix_vectors(mla::gfx::Arch arch);

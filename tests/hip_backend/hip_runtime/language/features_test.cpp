@@ -60,6 +60,16 @@ TEST_CASE("cooperative groups give what they have to") {
   REQUIRE(hip_language::wrong_groups() == Names{});
 }
 
+TEST_CASE("managed variables, clocks and launches between events give what they have to") {
+  REQUIRE(hip_language::wrong_shared() == Names{});
+  (void)hip::take_launched();
+}
+
+TEST_CASE("conversions round in the direction of their name, and complex numbers are the host's") {
+  REQUIRE(hip_language::differing_roundings() == Names{});
+  REQUIRE(hip_language::differing_complex() == Names{});
+}
+
 TEST_CASE("printf of a kernel prints what that of the host prints") {
   REQUIRE(printed_by(hip_language::print_everything) ==
           "text|  abc|left |%|x\n"

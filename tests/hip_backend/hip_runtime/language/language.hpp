@@ -25,9 +25,15 @@ std::vector<std::string> differing_bfloat16();
 std::vector<std::string> differing_fp8();
 std::vector<std::string> differing_vector_types();
 
+// Conversions that differ from the host's in a direction of rounding, and functions of complex
+// numbers that do.
+std::vector<std::string> differing_roundings();
+std::vector<std::string> differing_complex();
+
 // Names of features whose result is not the one that was expected; recursion is one if asked for.
 std::vector<std::string> wrong_features(bool recursive);
 std::vector<std::string> wrong_groups();
+std::vector<std::string> wrong_shared();
 std::vector<std::string> wrong_hipcub();
 
 // What kernels print, and launches that an assertion or abort() ends.

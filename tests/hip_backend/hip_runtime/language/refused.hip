@@ -5,6 +5,8 @@
 __global__ void kernel(float* out, hipTextureObject_t texture) {
 #ifdef TRY_malloc
   *reinterpret_cast<void**>(out) = malloc(4);
+#elif defined(TRY_free)
+  free(out);
 #elif defined(TRY_operator_new)
   *reinterpret_cast<int**>(out) = new int(4);
 #elif defined(TRY_grid_sync)
