@@ -17,7 +17,9 @@ hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKin
 hipError_t hipMemcpyWithStream(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
                                hipStream_t stream) {
   const hipError_t waits = hipStreamSynchronize(stream);
-  return waits != hipSuccess ? waits : hipMemcpyAsync(to, from, bytes, kind, stream);
+  if (waits != hipSuccess) return waits;
+  const hipError_t done = hipMemcpyAsync(to, from, bytes, kind, stream);
+  return done != hipSuccess ? done : hipStreamSynchronize(stream);
 }
 hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t to, const void* from, std::size_t bytes,
                               hipStream_t stream) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/say.hpp"
+#include "hip_backend/hip_runtime/order.hpp"
 #include "hip_backend/hip_runtime/stream.hpp"
 
 namespace rt = mla::hip_runtime;
@@ -178,6 +179,7 @@ hipError_t hipDeviceDisablePeerAccess(int) {
 }
 hipError_t hipDeviceSynchronize() {
   const rt::Turn turn;
+  rt::order().host_waits_for_all();
   return rt::waited(rt::refuse_while_capturing("hipDeviceSynchronize"));
 }
 hipError_t hipDeviceGet(hipDevice_t* device, int ordinal) {

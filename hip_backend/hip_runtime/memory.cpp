@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/say.hpp"
+#include "hip_backend/hip_runtime/stream_races.hpp"
 
 namespace mla::hip_runtime {
 
@@ -27,6 +28,7 @@ hipError_t allocate(void** pointer, std::size_t bytes, hipMemoryType type) {
         fresh ? memory.allocate_fresh(bytes, allocated) : memory.allocate(bytes, allocated);
     if (!range) return keep(hipErrorOutOfMemory);
     *pointer = range->data();
+    if (StreamRaces* const races = stream_races()) races->forget(*pointer, bytes);
     if (type != hipMemoryTypeDevice) runtime().shared[*pointer] = type;
   } catch (const std::bad_alloc&) {
     return keep(hipErrorOutOfMemory);
@@ -40,6 +42,8 @@ bool forget(const void* base, std::string_view name) {
   const auto found = std::find_if(ranges->begin(), ranges->end(), [&](const auto& r) {
     return r.base == address && r.name == name;
   });
+  StreamRaces* const races = stream_races();
+  if (races != nullptr && found != ranges->end()) races->forget(base, found->size);
   return found != ranges->end() && !runtime().memory.release(base);
 }
 
@@ -84,6 +88,19 @@ void each_row(const Extent& extent, Row row) {
 
 }  // namespace
 
+void look_for_races(const char* call, const Place& place, const Extent& extent,
+                    gfx::Intent intent) {
+  StreamRaces* const races = stream_races();
+  if (races == nullptr || side_of(place.base, 0) != Side::device) return;
+  races->begin(say(call, " of ", extent.width * extent.height * extent.depth, " bytes"));
+  std::string first;
+  each_row(extent, [&](std::size_t y, std::size_t z) {
+    const std::string race = races->access(row_of(place, y, z), extent.width, intent);
+    if (first.empty()) first = race;
+  });
+  if (!first.empty()) runtime().launched.findings.push_back(first);
+}
+
 Side side_of(const void* pointer, std::size_t bytes) {
   Side side = side_in(*runtime().memory.ranges(), pointer, bytes);
   const auto look = [&](const Unit& unit) {  // at its variables
@@ -110,6 +127,8 @@ hipError_t run(const CopyWork& work) {
   if (const auto bad = refuse("hipMemcpy from", work.from, work.extent,
                               both || work.kind == hipMemcpyDeviceToHost))
     return bad;
+  look_for_races("hipMemcpy", work.from, work.extent, gfx::Intent::read);
+  look_for_races("hipMemcpy", work.to, work.extent, gfx::Intent::write);
   each_row(work.extent, [&](std::size_t y, std::size_t z) {
     std::memmove(row_of(work.to, y, z), row_of(work.from, y, z), work.extent.width);
   });
@@ -119,6 +138,7 @@ hipError_t run(const CopyWork& work) {
 hipError_t run(const FillWork& work) {
   if (work.extent.empty()) return hipSuccess;
   if (const auto bad = refuse("hipMemset", work.to, work.extent, true)) return bad;
+  look_for_races("hipMemset", work.to, work.extent, gfx::Intent::write);
   each_row(work.extent, [&](std::size_t y, std::size_t z) {
     std::byte* const row = row_of(work.to, y, z);
     if (work.element == 1)

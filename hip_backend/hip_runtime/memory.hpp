@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "hip_backend/gfx_emulator/exec/memory/watch.hpp"
 #include "hip_backend/hip_runtime/work.hpp"
 
 namespace mla::hip_runtime {
@@ -13,6 +14,10 @@ hipError_t allocate(void** pointer, std::size_t bytes, hipMemoryType type = hipM
 // Forgets the range that begins here, if it has this name.
 bool forget(const void* base, std::string_view name);
 hipError_t release(void* pointer);
+
+// What a copy, a fill or a call that frees memory does to bytes of the device, for the races of
+// streams.
+void look_for_races(const char* call, const Place& place, const Extent& extent, gfx::Intent intent);
 
 enum class Side : std::uint8_t { host, device, past_the_end };
 Side side_of(const void* pointer, std::size_t bytes);
