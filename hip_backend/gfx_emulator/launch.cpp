@@ -5,22 +5,23 @@
 #include "hip_backend/gfx_emulator/exec/fidelity.hpp"
 #include "hip_backend/gfx_emulator/memory/host_threads.hpp"
 #include "hip_backend/gfx_emulator/run/start.hpp"
+#include "hip_backend/gfx_emulator/run/watched.hpp"
 #include "hip_backend/gfx_emulator/run/worker.hpp"
 
 namespace mla::gfx {
 namespace {
 
-void run_grid(Launch& launch, GlobalRaces* races, Coherence* coherence) {
+void run_grid(Launch& launch, GlobalRaces* races, Coherence* coherence, GlobalWatch* watch) {
   const auto& grid = launch.request->grid;
   const auto& block = launch.request->block;
   const unsigned waves = (block[0] * block[1] * block[2] + lanes - 1) / lanes;
   const auto groups = static_cast<std::int64_t>(grid[0]) * grid[1] * grid[2];
-  const bool in_turn = races != nullptr || coherence != nullptr;
+  const bool in_turn = races != nullptr || coherence != nullptr || watch != nullptr;
   [[maybe_unused]] const int threads = in_turn ? 1 : host_threads(launch.request->options.threads);
 #pragma omp parallel num_threads(threads) if (groups > 1 && threads != 1)
   {
     const std::uint32_t before = HostFloat::current();
-    Worker worker(launch, waves, races, coherence);
+    Worker worker(launch, waves, races, coherence, watch);
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t n = 0; n < groups; ++n) {
       if (n > launch.last_group) continue;
@@ -40,6 +41,11 @@ void run_grid(Launch& launch, GlobalRaces* races, Coherence* coherence) {
 
 Result<LaunchReport> run(const CodeObject& object, const LaunchRequest& request,
                          const Memory& memory) {
+  return run_watched(object, request, memory, nullptr);
+}
+
+Result<LaunchReport> run_watched(const CodeObject& object, const LaunchRequest& request,
+                                 const Memory& memory, GlobalWatch* watch) {
   Launch launch;
   if (auto error = start_launch(object, request, memory, launch)) return *error;
   std::unique_ptr<GlobalRaces> races;
@@ -52,7 +58,7 @@ Result<LaunchReport> run(const CodeObject& object, const LaunchRequest& request,
     launch.progress = std::make_unique<LaunchProgress>(request.kernel,
                                                        std::uint64_t{grid[0]} * grid[1] * grid[2]);
   }
-  run_grid(launch, races.get(), coherence.get());
+  run_grid(launch, races.get(), coherence.get(), watch);
   launch.progress.reset();
   if (!launch.interrupted.empty() && launch.report.faults.empty()) {
     std::string text = "kernel '" + request.kernel + "' was interrupted: ";

@@ -18,7 +18,9 @@ hipError_t hipMemcpyWithStream(void* to, const void* from, std::size_t bytes, hi
                                hipStream_t stream) {
   const rt::Turn turn;
   if (const auto bad = rt::refuse_wait("hipMemcpyWithStream", rt::capture_of(stream))) return bad;
-  return rt::waited(hipMemcpyAsync(to, from, bytes, kind, stream));
+  const hipError_t done = hipMemcpyAsync(to, from, bytes, kind, stream);
+  rt::order().host_waits(rt::order_of(stream));
+  return rt::waited(done);
 }
 hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t to, const void* from, std::size_t bytes,
                               hipStream_t stream) {

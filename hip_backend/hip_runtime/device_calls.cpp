@@ -1,6 +1,7 @@
 // The device: which there is, how a host waits for it, and what it has no other for.
 #include <cstdio>
 
+#include "hip_backend/hip_runtime/order.hpp"
 #include "hip_backend/hip_runtime/stream.hpp"
 
 namespace rt = mla::hip_runtime;
@@ -59,6 +60,7 @@ hipError_t hipDeviceDisablePeerAccess(int) {
 }
 hipError_t hipDeviceSynchronize() {
   const rt::Turn turn;
+  rt::order().host_waits_for_all();
   return rt::waited(rt::refuse_while_capturing("hipDeviceSynchronize"));
 }
 hipError_t hipDeviceGet(hipDevice_t* device, int ordinal) {

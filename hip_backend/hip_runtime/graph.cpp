@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/say.hpp"
 #include "hip_backend/hip_runtime/launch.hpp"
+#include "hip_backend/hip_runtime/order.hpp"
 
 namespace mla::hip_runtime {
 
@@ -101,6 +103,53 @@ hipError_t give_nodes(std::span<const Node* const> nodes, hipGraphNode_t* out, s
 
 namespace {
 
+// The nodes of a graph that is launched: its first branch is in the line of the launch.
+class Branches {
+ public:
+  Branches() : begin_(order().now()), end_(begin_), first_(order().moment().line) {}
+  Branches(const Branches&) = delete;
+  Branches& operator=(const Branches&) = delete;
+  ~Branches() { order().now() = end_; }
+  void begin(const Node& node);
+  void end(const Node& node);
+
+ private:
+  struct State {
+    Clock clock;
+    Line line = 0;
+    bool goes_on = false;  // a node after it has its line
+  };
+  [[nodiscard]] Line line_for(const Node& node);
+
+  Clock begin_, end_;
+  Line first_;  // 0: taken
+  std::map<const Node*, State> done_;
+};
+
+Line Branches::line_for(const Node& node) {
+  for (const Node* const before : node.after) {
+    State& state = done_[before];
+    if (state.goes_on) continue;
+    state.goes_on = true;
+    return state.line;
+  }
+  if (node.after.empty() && first_ != 0) return std::exchange(first_, 0);
+  return order().new_line();
+}
+
+void Branches::begin(const Node& node) {
+  Clock before = begin_;
+  for (const Node* const earlier : node.after) before.join(done_[earlier].clock);
+  const Line line = line_for(node);
+  order().step(line, before);
+  done_[&node].line = line;
+}
+
+void Branches::end(const Node& node) {
+  done_[&node].clock = order().now();
+  end_.join(order().now());
+}
+
 // Whether the code of a kernel is loaded still: a graph can outlive it.
 bool is_loaded(const Unit* unit) {
   const Runtime& r = runtime();
@@ -120,6 +169,8 @@ hipError_t run(std::monostate) {
   return hipSuccess;
 }
 hipError_t run(const HostWork& work) {
+  // It may tell the host that what came before is done.
+  order().host_waits(order().now());
   return work.function(work.data), hipSuccess;
 }
 hipError_t run(const GraphWork& work) {
@@ -133,9 +184,12 @@ hipError_t run(const Work& work) {
 }
 
 hipError_t run_in_order(std::span<const Node* const> order) {
+  Branches branches;
   for (const Node* const node : order) {
-    if (!node->enabled) continue;
-    if (const auto bad = run(node->work)) return bad;
+    branches.begin(*node);
+    if (node->enabled)
+      if (const auto bad = run(node->work)) return bad;
+    branches.end(*node);
   }
   return hipSuccess;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "hip_backend/hip_runtime/clock.hpp"
 #include "hip_backend/hip_runtime/work.hpp"
 
 namespace mla::hip_runtime {
@@ -49,6 +50,7 @@ struct Graph {
 struct Executable {
   std::unique_ptr<Graph> graph;
   std::vector<const Node*> order;
+  Clock launched;  // of its last launch, which the next one comes after on any stream
 };
 
 // What programs hold: a handle is the address, until it is given back.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/say.hpp"
+#include "hip_backend/hip_runtime/order.hpp"
 #include "hip_backend/hip_runtime/stream.hpp"
 
 namespace rt = mla::hip_runtime;
@@ -106,12 +107,17 @@ hipError_t hipGraphUpload(hipGraphExec_t handle, hipStream_t) {
 }
 hipError_t hipGraphLaunch(hipGraphExec_t handle, hipStream_t stream) {
   const rt::Turn turn;
-  const rt::Executable* const made = rt::executable_of("hipGraphLaunch", handle);
+  rt::Executable* const made = rt::executable_of("hipGraphLaunch", handle);
   if (made == nullptr) return rt::last_error();
   if (rt::capture_of(stream)) return rt::submit(stream, rt::GraphWork{made->graph->copy()});
   if (rt::named(stream) == nullptr)
     if (const auto bad = rt::refuse_without_stream("hipGraphLaunch")) return bad;
-  return rt::run_in_order(made->order);
+  rt::order().wait(rt::order_of(stream), made->launched);
+  const rt::OnStream on(rt::order_of(stream));
+  rt::order().in_graph();
+  const hipError_t result = rt::run_in_order(made->order);
+  made->launched = rt::order().now();
+  return result;
 }
 
 hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t executable, hipGraphNode_t node,

@@ -9,7 +9,9 @@
 #include "core/say.hpp"
 #include "hip_backend/gfx_emulator/load.hpp"
 #include "hip_backend/gfx_emulator/run/end_by_signal.hpp"
+#include "hip_backend/gfx_emulator/run/watched.hpp"
 #include "hip_backend/hip_runtime/print.hpp"
+#include "hip_backend/hip_runtime/stream_races.hpp"
 
 namespace mla::hip_runtime {
 namespace {
@@ -114,14 +116,18 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
   // Who defers faults is Python, whose handler only notes the signal.
   const gfx::EndBySignal signals(r.defers_faults ? gfx::Interrupts::end_too
                                                  : gfx::Interrupts::are_the_programs);
-  const auto report = gfx::run(**code,
-                               {.kernel = function.name,
-                                .grid = {grid.x, grid.y, grid.z},
-                                .block = {block.x, block.y, block.z},
-                                .kernarg = arguments,
-                                .dynamic_lds = static_cast<std::uint32_t>(dynamic_lds),
-                                .options = r.device.options},
-                               r.memory);
+  StreamRaces* const races = stream_races();
+  if (races != nullptr) races->begin("kernel '" + function.name + "'");
+  const auto report = gfx::run_watched(**code,
+                                       {
+                                           .kernel = function.name,
+                                           .grid = {grid.x, grid.y, grid.z},
+                                           .block = {block.x, block.y, block.z},
+                                           .kernarg = arguments,
+                                           .dynamic_lds = static_cast<std::uint32_t>(dynamic_lds),
+                                           .options = r.device.options,
+                                       },
+                                       r.memory, races);
   const Printed printed = take_printed();
   std::fputs(printed.text.c_str(), stdout);
   for (const std::string& assertion : printed.assertions)

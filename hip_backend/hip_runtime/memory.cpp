@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/say.hpp"
+#include "hip_backend/hip_runtime/stream_races.hpp"
 
 namespace mla::hip_runtime {
 
@@ -27,6 +28,7 @@ hipError_t allocate(void** pointer, std::size_t bytes, Shared shared) {
         fresh ? memory.allocate_fresh(bytes, allocated) : memory.allocate(bytes, allocated);
     if (!range) return keep(hipErrorOutOfMemory);
     *pointer = range->data();
+    if (StreamRaces* const races = stream_races()) races->forget(*pointer, bytes);
     if (shared.type != hipMemoryTypeDevice) runtime().shared[*pointer] = shared;
   } catch (const std::bad_alloc&) {
     return keep(hipErrorOutOfMemory);
@@ -40,7 +42,9 @@ bool forget(const void* base, std::string_view name) {
   const auto found = std::find_if(ranges->begin(), ranges->end(), [&](const auto& r) {
     return r.base == address && r.name == name;
   });
-  if (found == ranges->end() || runtime().memory.release(base)) return false;
+  if (found == ranges->end()) return false;
+  if (StreamRaces* const races = stream_races()) races->forget(base, found->size);
+  if (runtime().memory.release(base)) return false;
   runtime().shared.erase(base);
   runtime().advice.erase(base);
   runtime().pooled.erase(base);
@@ -92,6 +96,19 @@ void each_row(const Extent& extent, Row row) {
 
 }  // namespace
 
+void look_for_races(const char* call, const Place& place, const Extent& extent,
+                    gfx::Intent intent) {
+  StreamRaces* const races = stream_races();
+  if (races == nullptr || side_of(place.base, 0) != Side::device) return;
+  races->begin(say(call, " of ", extent.width * extent.height * extent.depth, " bytes"));
+  std::string first;
+  each_row(extent, [&](std::size_t y, std::size_t z) {
+    const std::string race = races->access(row_of(place, y, z), extent.width, intent);
+    if (first.empty()) first = race;
+  });
+  if (!first.empty()) runtime().launched.findings.push_back(first);
+}
+
 Side side_of(const void* pointer, std::size_t bytes) {
   Side side = side_in(*runtime().memory.ranges(), pointer, bytes);
   const auto look = [&](const Unit& unit) {  // at its variables
@@ -118,6 +135,8 @@ hipError_t run(const CopyWork& work) {
   if (const auto bad = refuse("hipMemcpy from", work.from, work.extent,
                               both || work.kind == hipMemcpyDeviceToHost))
     return bad;
+  look_for_races("hipMemcpy", work.from, work.extent, gfx::Intent::read);
+  look_for_races("hipMemcpy", work.to, work.extent, gfx::Intent::write);
   each_row(work.extent, [&](std::size_t y, std::size_t z) {
     std::memmove(row_of(work.to, y, z), row_of(work.from, y, z), work.extent.width);
   });
@@ -127,6 +146,7 @@ hipError_t run(const CopyWork& work) {
 hipError_t run(const FillWork& work) {
   if (work.extent.empty()) return hipSuccess;
   if (const auto bad = refuse("hipMemset", work.to, work.extent, true)) return bad;
+  look_for_races("hipMemset", work.to, work.extent, gfx::Intent::write);
   each_row(work.extent, [&](std::size_t y, std::size_t z) {
     std::byte* const row = row_of(work.to, y, z);
     if (work.element == 1)

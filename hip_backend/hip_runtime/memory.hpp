@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "hip_backend/gfx_emulator/exec/memory/watch.hpp"
 #include "hip_backend/hip_runtime/work.hpp"
 
 namespace mla::hip_runtime {
@@ -17,6 +18,10 @@ hipError_t release(void* pointer);
 
 // The range of hipMalloc() and its like, or of hipHostRegister(), that has this byte.
 std::optional<gfx::Range> range_of(const void* pointer);
+
+// What a copy, a fill or a call that frees memory does to bytes of the device, for the races of
+// streams.
+void look_for_races(const char* call, const Place& place, const Extent& extent, gfx::Intent intent);
 
 enum class Side : std::uint8_t { host, device, past_the_end };
 Side side_of(const void* pointer, std::size_t bytes);

@@ -1,8 +1,10 @@
 // Memory that programs are given, and give back.
 #include "hip_backend/hip_runtime/array.hpp"
 #include "hip_backend/hip_runtime/memory.hpp"
+#include "hip_backend/hip_runtime/order.hpp"
 #include "hip_backend/hip_runtime/pool.hpp"
 #include "hip_backend/hip_runtime/stream.hpp"
+#include "hip_backend/hip_runtime/stream_races.hpp"
 
 namespace rt = mla::hip_runtime;
 
@@ -58,6 +60,7 @@ hipError_t hipDeviceReset() {
     if (range.name == rt::allocated || range.name == rt::registered)
       (void)rt::forget(reinterpret_cast<const void*>(range.base), range.name);
   rt::forget_arrays();
+  rt::order().host_waits_for_all();
   rt::runtime().faulted = hipSuccess;
   return hipSuccess;
 }
@@ -69,6 +72,7 @@ hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
     return rt::keep(hipErrorInvalidValue);
   const auto rights = (flags & hipHostRegisterReadOnly) != 0 ? mla::gfx::Rights::read
                                                              : mla::gfx::Rights::read_write;
+  if (rt::StreamRaces* const races = rt::stream_races()) races->forget(pointer, bytes);
   const auto overlap =
       rt::runtime().memory.add({static_cast<std::byte*>(pointer), bytes}, rt::registered, rights);
   if (overlap) return rt::keep(hipErrorHostMemoryAlreadyRegistered);
@@ -88,16 +92,24 @@ hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned flags) {
 hipError_t hipFree(void* pointer) {
   const rt::Turn turn;
   if (const auto bad = rt::refuse_while_capturing("hipFree")) return bad;
+  rt::order().host_waits_for_all();
   return rt::release(pointer);
 }
 hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
   const rt::Turn turn;
   if (rt::capture_of(stream))
     return rt::fault(hipErrorNotSupported, "hipFreeAsync: graphs have no nodes of memory here");
+  const rt::OnStream on(rt::order_of(stream));
+  const auto ranges = rt::runtime().memory.ranges();
+  const auto address = reinterpret_cast<std::uint64_t>(pointer);
+  const auto* const range = mla::gfx::find_range(*ranges, address, 1);
+  if (range != nullptr && range->base == address)
+    rt::look_for_races("hipFreeAsync", {pointer}, {range->size}, mla::gfx::Intent::write);
   return rt::release(pointer);
 }
 hipError_t hipHostFree(void* pointer) {
   const rt::Turn turn;
+  rt::order().host_waits_for_all();
   return rt::release(pointer);
 }
 

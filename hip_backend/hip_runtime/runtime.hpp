@@ -19,6 +19,7 @@ struct Device {
   int units =
       0;  // compute units, as hipGetDeviceProperties says them; 0: 304 of gfx942, 256 of 950
   gfx::RunOptions options = {};
+  bool stream_races = false;  // works of streams and graphs that touch the same memory unordered
 };
 // What programs see from now on, whatever the environment says. The architecture is that of the
 // code object in the program.

@@ -14,6 +14,21 @@
 
 namespace mla::hip_runtime {
 
+namespace {
+
+// What stands between the commas.
+std::vector<std::string_view> words_of_list(std::string_view list) {
+  std::vector<std::string_view> words;
+  for (;;) {
+    const std::size_t comma = list.find(',');
+    words.push_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) return words;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace
+
 Runtime::Runtime() {
   take_run_words();
   const auto limit = gfx::usual_instruction_limit();
@@ -50,9 +65,22 @@ void Runtime::take_run_words() {
     device.options.checks = gfx::every_check;
     device.options.checks.lanes = true;
     device.options.checks.coherence = words == "coherence";
+    device.stream_races = true;
     return;
   }
-  const auto checks = gfx::checks_from("MLA_HIP_CHECKS", words);
+  // One word is of streams, which the emulator does not know.
+  std::string others;
+  for (const std::string_view word : words_of_list(words)) {
+    if (word == "streams")
+      device.stream_races = true;
+    else
+      others.append(others.empty() ? "" : ",").append(word);
+  }
+  if (others.empty() && device.stream_races) {
+    device.options.checks.barriers = false;
+    return;
+  }
+  const auto checks = gfx::checks_from("MLA_HIP_CHECKS", others);
   if (checks)
     device.options.checks = *checks;
   else

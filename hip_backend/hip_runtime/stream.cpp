@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/say.hpp"
+#include "hip_backend/hip_runtime/memory.hpp"
+#include "hip_backend/hip_runtime/order.hpp"
 
 namespace mla::hip_runtime {
 namespace {
@@ -17,10 +19,22 @@ std::shared_ptr<Capture> first_that(Which which) {
   return nullptr;
 }
 
+// Copies and fills on the stream without a name, and copies to memory of the host that HIP does not
+// know.
+bool host_waits_for(hipStream_t stream, const Work& work) {
+  const auto* const copy = std::get_if<CopyWork>(&work);
+  if (named(stream) == nullptr) return copy != nullptr || std::holds_alternative<FillWork>(work);
+  return copy != nullptr && side_of(copy->to.base, 0) == Side::host;
+}
+
 }  // namespace
 
 ihipStream_t* named(hipStream_t stream) {
   return reinterpret_cast<std::uintptr_t>(stream) <= most_unnamed ? nullptr : stream;
+}
+
+StreamOrder* order_of(hipStream_t stream) {
+  return named(stream) == nullptr ? nullptr : &stream->order;
 }
 
 hipStreamCaptureMode& thread_mode() {
@@ -81,7 +95,13 @@ hipError_t submit(hipStream_t stream, Work work) {
   if (named(stream) == nullptr)
     if (const auto bad = refuse_without_stream("work on the stream without a name")) return bad;
   const auto capture = capture_of(stream);
-  if (!capture) return run(work);
+  if (!capture) {
+    const bool waits = host_waits_for(stream, work);
+    const OnStream on(order_of(stream));
+    const hipError_t result = run(work);
+    if (waits) order().host_waits(order().now());
+    return result;
+  }
   if (capture->invalid) return keep(hipErrorStreamCaptureInvalidated);
   stream->last = {capture->graph->add(std::move(work), std::move(stream->last))};
   return hipSuccess;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "hip_backend/hip_runtime/clock.hpp"
 #include "hip_backend/hip_runtime/graph.hpp"
 
 struct ihipStream_t;
@@ -34,6 +35,7 @@ hipStreamCaptureMode& thread_mode();  // hipThreadExchangeStreamCaptureMode()
 
 // Null for the stream without a name: hipStreamDefault, hipStreamPerThread, hipStreamLegacy.
 ihipStream_t* named(hipStream_t stream);
+StreamOrder* order_of(hipStream_t stream);  // the same
 
 // Refuses a call that waits for the device, or that allocates, while a capture of this thread, or
 // of any thread in global mode, is under way.
@@ -56,7 +58,8 @@ struct ihipStream_t {
   int priority = 0;
   std::vector<std::uint32_t> units;  // of hipExtStreamCreateWithCUMask()
   std::weak_ptr<mla::hip_runtime::Capture> capture;
-  std::vector<const mla::hip_runtime::Node*> last;  // what the next node waits for
+  std::vector<const mla::hip_runtime::Node*> last = {};  // what the next node waits for
+  mla::hip_runtime::StreamOrder order = {};
 };
 
 struct ihipEvent_t {
@@ -64,4 +67,5 @@ struct ihipEvent_t {
   bool recorded = false, timed = true;
   std::weak_ptr<mla::hip_runtime::Capture> capture;  // in which it was recorded
   std::vector<const mla::hip_runtime::Node*> after;
+  mla::hip_runtime::Clock clock;  // of what the stream had been given when it was recorded
 };

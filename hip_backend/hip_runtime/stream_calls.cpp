@@ -1,8 +1,10 @@
 // Streams and events.
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "core/say.hpp"
+#include "hip_backend/hip_runtime/order.hpp"
 #include "hip_backend/hip_runtime/stream.hpp"
 
 namespace rt = mla::hip_runtime;
@@ -28,7 +30,9 @@ extern "C" {
 hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned flags, int priority) {
   if (stream == nullptr || flags > hipStreamNonBlocking) return rt::keep(hipErrorInvalidValue);
   const int clamped = std::clamp(priority, rt::greatest_priority, rt::least_priority);
-  return *stream = new ihipStream_t{flags, clamped, {}, {}, {}}, hipSuccess;
+  static std::atomic<unsigned> last = 0;
+  const rt::StreamOrder order = {++last, flags != hipStreamNonBlocking, 0, {}};
+  return *stream = new ihipStream_t{flags, clamped, {}, {}, {}, order}, hipSuccess;
 }
 hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags) {
   return hipStreamCreateWithPriority(stream, flags, 0);
@@ -70,12 +74,14 @@ hipError_t hipStreamDestroy(hipStream_t stream) {
 }
 hipError_t hipStreamSynchronize(hipStream_t stream) {
   const rt::Turn turn;
+  rt::order().host_waits(rt::order_of(stream));
   if (rt::named(stream) == nullptr)
     return rt::waited(rt::refuse_without_stream("hipStreamSynchronize"));
   return rt::waited(rt::refuse_wait("hipStreamSynchronize", rt::capture_of(stream)));
 }
 hipError_t hipStreamQuery(hipStream_t stream) {
   const rt::Turn turn;
+  rt::order().host_waits(rt::order_of(stream));
   if (rt::named(stream) == nullptr) return rt::waited(rt::refuse_without_stream("hipStreamQuery"));
   return rt::waited(rt::refuse_wait("hipStreamQuery", rt::capture_of(stream)));
 }
@@ -87,7 +93,8 @@ hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned fla
   const auto capture = event->capture.lock();
   const auto own = rt::capture_of(stream);
   if (!capture) {
-    if (!own || !event->recorded) return hipSuccess;
+    if (!own) return rt::order().wait(rt::order_of(stream), event->clock), hipSuccess;
+    if (!event->recorded) return hipSuccess;
     own->invalid = true;
     return rt::fault(hipErrorStreamCaptureIsolation,
                      "hipStreamWaitEvent: a stream that is being captured waits for an event that "
@@ -114,6 +121,7 @@ hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback
   const rt::Turn turn;
   if (callback == nullptr || flags != 0) return rt::keep(hipErrorInvalidValue);
   if (const auto bad = rt::refuse_wait("hipStreamAddCallback", rt::capture_of(stream))) return bad;
+  rt::order().host_waits(rt::order_of(stream));
   return callback(stream, hipSuccess, data), hipSuccess;
 }
 
@@ -147,6 +155,7 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
     event->recorded = false;
     return hipSuccess;
   }
+  event->clock = rt::order().recorded(rt::order_of(stream));
   event->at = std::chrono::steady_clock::now();
   event->recorded = true;
   return hipSuccess;
@@ -157,11 +166,13 @@ hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigne
 hipError_t hipEventQuery(hipEvent_t event) {
   const rt::Turn turn;
   if (event == nullptr) return rt::keep(hipErrorInvalidResourceHandle);
+  rt::order().host_waits(event->clock);
   return rt::waited(rt::refuse_wait("hipEventQuery", event->capture.lock()));
 }
 hipError_t hipEventSynchronize(hipEvent_t event) {
   const rt::Turn turn;
   if (event == nullptr) return rt::keep(hipErrorInvalidResourceHandle);
+  rt::order().host_waits(event->clock);
   return rt::waited(rt::refuse_wait("hipEventSynchronize", event->capture.lock()));
 }
 // Time of the emulation, not of a GPU.

@@ -5,6 +5,7 @@
 #include "core/say.hpp"
 #include "hip_backend/hip_runtime/memory.hpp"
 #include "hip_backend/hip_runtime/stream.hpp"
+#include "hip_backend/hip_runtime/stream_races.hpp"
 
 namespace rt = mla::hip_runtime;
 
@@ -24,11 +25,18 @@ hipError_t refuse(const char* call, hipStream_t stream, void* pointer) {
   return hipSuccess;
 }
 
+// Who waits for a value comes after who wrote it, as with atomics of kernels.
+void order_value(hipStream_t stream, const void* pointer) {
+  const OnStream on(order_of(stream));
+  if (StreamRaces* const races = stream_races()) races->order_value(pointer);
+}
+
 template <class T>
 hipError_t write_value(const char* call, hipStream_t stream, void* pointer, T value,
                        unsigned flags) {
   if (flags != 0) return keep(hipErrorInvalidValue);
   if (const auto bad = refuse<T>(call, stream, pointer)) return bad;
+  order_value(stream, pointer);
   return std::memcpy(pointer, &value, sizeof value), hipSuccess;
 }
 
@@ -52,6 +60,7 @@ hipError_t wait_value(const char* call, hipStream_t stream, void* pointer, T val
                       unsigned condition, T mask) {
   if (condition > hipStreamWaitValueNor) return keep(hipErrorInvalidValue);
   if (const auto bad = refuse<T>(call, stream, pointer)) return bad;
+  order_value(stream, pointer);
   T found = 0;
   std::memcpy(&found, pointer, sizeof found);
   if (holds<T>(found & mask, value, condition)) return hipSuccess;

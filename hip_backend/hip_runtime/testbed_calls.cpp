@@ -12,6 +12,7 @@
 
 #include "hip_backend/gfx_emulator/run/run_words.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
+#include "hip_backend/hip_runtime/stream_races.hpp"
 
 namespace rt = mla::hip_runtime;
 namespace gfx = mla::gfx;
@@ -57,6 +58,7 @@ hipError_t hipTestbedAddRange(void* base, std::size_t bytes, const char* name) {
   const rt::Turn turn;
   if (base == nullptr || name == nullptr) return rt::keep(hipErrorInvalidValue);
   (void)rt::runtime().memory.release(base);
+  if (rt::StreamRaces* const races = rt::stream_races()) races->forget(base, bytes);
   const auto error = rt::runtime().memory.add({static_cast<std::byte*>(base), bytes}, name,
                                               gfx::Rights::read_write);
   return error ? rt::keep(hipErrorInvalidValue) : hipSuccess;

@@ -187,6 +187,19 @@ TEST_CASE("P36: a planner that ignores the cap of splits does not pass where it 
   CHECK(passes("mla1:1q1s64k;cu=256;split=1"));
 }
 
+TEST_CASE("P44: what is flushed is scaled with the output", "[claims][P44]") {
+  const auto backend = cpu::make_cpu_backend();
+  for (const char* scale : {"1/1e15", "1e-15/1e15", "1e15/1e15", "1e-15/1e-15"})
+    for (const char* dtype : {"fp8/fp8", "bf16/fp8"}) {
+      const std::string line = say("mla1:1q2s37_1q1s3;dtype=", dtype, ";scale=", scale);
+      INFO(line);
+      prop::Subject subject(*parse_case(line), *backend, nullptr);
+      const prop::Outcome outcome = prop::find_property("P44")->check(subject);
+      INFO(outcome.message);
+      CHECK(outcome.verdict == prop::Verdict::pass);
+    }
+}
+
 TEST_CASE("P25: contexts of any length are dealt out to ranks", "[claims][P25]") {
   const auto backend = cpu::make_cpu_backend();
   for (const char* keys : {"140k", "600k", "4096k"})

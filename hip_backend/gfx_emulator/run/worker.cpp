@@ -8,8 +8,9 @@
 
 namespace mla::gfx {
 
-Worker::Worker(Launch& launch, unsigned waves, GlobalRaces* races, Coherence* coherence)
-    : races_(races), coherence_(coherence) {
+Worker::Worker(Launch& launch, unsigned waves, GlobalRaces* races, Coherence* coherence,
+               GlobalWatch* watch)
+    : races_(races), coherence_(coherence), watch_(watch) {
   waves_.reserve(waves);
   for (unsigned n = 0; n < waves; ++n) {
     waves_.push_back(std::make_unique_for_overwrite<Wave>());
@@ -53,7 +54,7 @@ void Worker::run(Launch& launch, std::array<std::uint32_t, 3> id) {
   group_.late = late_ != nullptr;
   watches_.clear();
   for (GlobalWatch* const watch :
-       std::initializer_list<GlobalWatch*>{races_, coherence_, fresh_.get()})
+       std::initializer_list<GlobalWatch*>{races_, coherence_, fresh_.get(), watch_})
     if (watch != nullptr) watches_.add(watch);
   group_.global_watch = watches_.empty() ? nullptr : &watches_;
   if (races_ != nullptr) races_->start_group(group_);

@@ -21,8 +21,9 @@ namespace mla::gfx {
 
 class Worker {
  public:
-  // Those of the launch; null: not asked for.
-  Worker(Launch& launch, unsigned waves, GlobalRaces* races, Coherence* coherence);
+  // Those of the launch, and the caller's; null: not asked for.
+  Worker(Launch& launch, unsigned waves, GlobalRaces* races, Coherence* coherence,
+         GlobalWatch* watch);
 
   void run(Launch& launch, std::array<std::uint32_t, 3> id);
   // Under the launch's lock. Executed operations, by class for the statistics and by name for the
@@ -40,6 +41,7 @@ class Worker {
   std::unique_ptr<FreshMemory> fresh_;  // null: not asked for, or no memory is fresh
   GlobalRaces* races_;
   Coherence* coherence_;
+  GlobalWatch* watch_;
   GlobalWatches watches_;
   Group group_;
 };

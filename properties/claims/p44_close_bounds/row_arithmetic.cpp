@@ -131,11 +131,11 @@ std::string compared(const std::string& what, double bound, double second) {
          number_text(second);
 }
 
-// `small`: the first order is nearly all.
-std::optional<std::string> against(const std::string& what, double bound, double second,
-                                   bool small) {
-  if (bound > kSlack * second + kFlushing) return compared(what, bound, second);
-  if (small && bound < kLeast * second - kFlushing) return compared(what, bound, second);
+// `small`: the first order is nearly all. `flushed`: more than what flushing adds.
+std::optional<std::string> against(const std::string& what, double bound, double second, bool small,
+                                   double flushed) {
+  if (bound > kSlack * second + flushed) return compared(what, bound, second);
+  if (small && bound < kLeast * second - flushed) return compared(what, bound, second);
   return std::nullopt;
 }
 
@@ -146,7 +146,8 @@ std::optional<std::string> wrong_lse_bound(const RowSums& sums, const RowBounds&
   const double denominator = sums.weight_error + sums.depth_error;
   double second = sums.worst_error + 2 * sums.depth_error;
   if (denominator < kSmall) second = std::min(second, denominator);
-  return against("the LSE", *bounds.lse_bound, second + sums.lse_error, denominator < kSmall);
+  return against("the LSE", *bounds.lse_bound, second + sums.lse_error, denominator < kSmall,
+                 kFlushing);
 }
 
 }  // namespace
@@ -172,6 +173,8 @@ std::optional<std::string> wrong_bound(const RowArithmetic& a, const RowKeys& ke
   const bool small = denominator < kSmall && sums.worst_error < kSmall && sums.shared < kSmall;
   const double mean = mean_growth(a, keys.last - keys.first);
   const double scale = std::fabs(a.output_scale);
+  // What is flushed before the scale is scaled with the rest.
+  const double flushed = kFlushing * std::max(1.0, scale);
   for (std::size_t d = 0; d < sums.out.size(); ++d) {
     const double value = std::fabs(sums.out[d]);
     double error = value + mean * sums.largest[d];
@@ -180,10 +183,10 @@ std::optional<std::string> wrong_bound(const RowArithmetic& a, const RowKeys& ke
         scale * (error + (8 * kF32 + a.output_unit) * value + a.output_unit * error);
     const std::string what = say("dim ", d);
     if (std::fabs(bounds.out[d] - a.output_scale * sums.out[d]) >
-        kValueError * bounds.out_bound[d] + kFlushing)
+        kValueError * bounds.out_bound[d] + flushed)
       return "the reference has " + number_text(bounds.out[d]) + " in " + what +
              ", its keys have " + number_text(a.output_scale * sums.out[d]);
-    if (auto why = against(what, bounds.out_bound[d], second, small)) return why;
+    if (auto why = against(what, bounds.out_bound[d], second, small, flushed)) return why;
   }
   return std::nullopt;
 }

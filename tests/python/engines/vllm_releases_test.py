@@ -18,7 +18,7 @@ def test_a_variable_is_what_the_newest_release_has_by_itself(monkeypatch, name, 
     for other in (*ASKED, "TORCHDYNAMO_DISABLE"):
         monkeypatch.setenv(other, "")  # so that the end of the test takes back what is set
     monkeypatch.delenv(name) if before is None else monkeypatch.setenv(name, before)
-    releases.settle()
+    releases.settle("ported")
     assert os.environ[name] == ASKED[name]
 
 
@@ -26,7 +26,7 @@ def test_torch_compiles_if_the_user_asks_for_it(monkeypatch):
     for name in ASKED:
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("TORCHDYNAMO_DISABLE", "0")
-    releases.settle()
+    releases.settle("ported")
     assert os.environ["TORCHDYNAMO_DISABLE"] == "0"
 
 
