@@ -1,4 +1,5 @@
 // Copies and fills. What waits for the device is as what is done on the stream without a name.
+#include "hip_backend/hip_runtime/order.hpp"
 #include "hip_backend/hip_runtime/stream.hpp"
 
 namespace rt = mla::hip_runtime;

@@ -1,9 +1,9 @@
 // Owns: which work comes before which, as streams, events, waits and graphs order it. Private to
 // hip_runtime.
 //
-// Everything is done at once here, so the order
-// is what a GPU has to keep, and not what happened. Where HIP leaves a choice (when a call waits),
-// the order with fewer races is taken. All threads of the host count as one.
+// Everything is done at once here: this is the order that a GPU has to keep, not the one that
+// happened. Where HIP leaves a choice (when a call waits), the order with fewer races is taken. All
+// threads of the host count as one.
 #pragma once
 
 #include <cstdint>
