@@ -34,8 +34,8 @@ hipError_t each_part(const char* call, hipArray_const_t handle, std::size_t x, s
     if (const auto bad = place_in(call, handle, {x, y, 0}, extent, place)) return bad;
     if (const auto bad = copy(place, extent, done)) return bad;
     done += extent.width * extent.height;
-    y += x + extent.width == row ? extent.height : 0;
-    x = x + extent.width == row ? 0 : x + extent.width;
+    y += extent.height;  // what ends within a row is the last part
+    x = 0;
   }
   return hipSuccess;
 }

@@ -98,6 +98,7 @@ hipError_t hipMemsetD8(hipDeviceptr_t to, unsigned char value, std::size_t count
 hipError_t hipMemsetD16Async(hipDeviceptr_t to, unsigned short value, std::size_t count,
                              hipStream_t stream) {
   const rt::Turn turn;
+  if (count > rt::most_memory) return rt::keep(hipErrorInvalidValue);
   return rt::submit(stream, rt::FillWork{{to}, {2 * count}, value, 2});
 }
 hipError_t hipMemsetD16(hipDeviceptr_t to, unsigned short value, std::size_t count) {
@@ -106,6 +107,7 @@ hipError_t hipMemsetD16(hipDeviceptr_t to, unsigned short value, std::size_t cou
 }
 hipError_t hipMemsetD32Async(hipDeviceptr_t to, int value, std::size_t count, hipStream_t stream) {
   const rt::Turn turn;
+  if (count > rt::most_memory) return rt::keep(hipErrorInvalidValue);
   return rt::submit(stream, rt::FillWork{{to}, {4 * count}, static_cast<unsigned>(value), 4});
 }
 hipError_t hipMemsetD32(hipDeviceptr_t to, int value, std::size_t count) {

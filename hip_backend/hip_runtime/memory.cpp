@@ -70,10 +70,21 @@ Side side_in(std::span<const gfx::Range> ranges, const void* pointer, std::size_
   return gfx::find_range(ranges, address, 0) != nullptr ? Side::past_the_end : Side::host;
 }
 
+// Whether the last byte has an address: a pitch that is none would lead around all of memory.
+bool has_addresses(const Place& place, const Extent& extent) {
+  constexpr std::size_t most = std::size_t{1} << 47;
+  std::size_t slices = 0, rows = 0, sum = 0;
+  return !__builtin_mul_overflow(extent.depth - 1, place.slice, &slices) &&
+         !__builtin_mul_overflow(extent.height - 1, place.pitch, &rows) &&
+         !__builtin_add_overflow(slices, rows, &sum) &&
+         !__builtin_add_overflow(sum, extent.width, &sum) && sum < most;
+}
+
 // Why `call` may not touch these bytes; nothing if it may. A pointer of the host is not looked at.
 hipError_t refuse(const char* call, const Place& place, const Extent& extent, bool on_device) {
   if (extent.width > place.pitch && extent.height * extent.depth > 1)
     return keep(hipErrorInvalidPitchValue);
+  if (!has_addresses(place, extent)) return keep(hipErrorInvalidValue);
   const std::size_t bytes = extent.span(place);
   const Side side = side_of(place.base, bytes);
   if (side == Side::past_the_end)

@@ -25,6 +25,7 @@ hipError_t fill_work(const hipMemsetParams* fill, FillWork& work) {
   if (fill == nullptr || fill->dst == nullptr ||
       (fill->elementSize != 1 && fill->elementSize != 2 && fill->elementSize != 4))
     return keep(hipErrorInvalidValue);
+  if (fill->width > most_memory) return keep(hipErrorInvalidValue);
   const std::size_t width = fill->width * fill->elementSize;
   if (fill->height > 1 && fill->pitch < width) return keep(hipErrorInvalidPitchValue);
   work = {{fill->dst, fill->pitch}, {width, fill->height}, fill->value, fill->elementSize};
@@ -60,6 +61,7 @@ hipError_t copy_work(const hipMemcpy3DParms* copy, CopyWork& work) {
     if (found == nullptr) return last_error();
     unit = found->element_bytes;
   }
+  if (copy->extent.width > most_memory) return keep(hipErrorInvalidValue);
   work = {{}, {}, {copy->extent.width * unit, copy->extent.height, copy->extent.depth}, copy->kind};
   if (const auto bad = place_of(copy->srcArray, copy->srcPtr, copy->srcPos, work.extent, work.from))
     return bad;

@@ -175,6 +175,9 @@ TEST_CASE("copies that a structure describes keep to its boxes") {
   for (std::size_t k = 0; k < 12; ++k)
     CHECK(out[k] == in[12 * (k / 4 + 1) + 4 * (k / 2 % 2) + k % 2]);
   (void)faults();
+  box.srcPitch = std::size_t{1} << 63;  // around all of memory, and back
+  CHECK(hipDrvMemcpy3D(&box) == hipErrorInvalidValue);
+  box.srcPitch = 4;
   box.srcZ = 2;
   CHECK(hipDrvMemcpy3D(&box) == hipErrorInvalidValue);  // the last slice is past the end
   box.srcLOD = 1;
@@ -216,6 +219,8 @@ TEST_CASE("a pool counts what it gave out, and has a limit of its own") {
   CHECK(number(of_device, hipMemPoolAttrUsedMemCurrent) == 0);
   REQUIRE(hipFreeAsync(first, nullptr) == hipSuccess);
   CHECK(number(pool, hipMemPoolAttrUsedMemCurrent) == 400);
+  REQUIRE(hipMallocFromPoolAsync(&first, 50, pool, nullptr) == hipSuccess);
+  REQUIRE(hipFreeAsync(first, nullptr) == hipSuccess);
   CHECK(number(pool, hipMemPoolAttrUsedMemHigh) == 1000);
   std::uint64_t zero = 0, threshold = 77;
   REQUIRE(hipMemPoolSetAttribute(pool, hipMemPoolAttrUsedMemHigh, &zero) == hipSuccess);

@@ -102,6 +102,8 @@ TEST_CASE("contexts are pushed and popped, and one that was destroyed is none") 
   REQUIRE(hipCtxPushCurrent(primary) == hipSuccess);
   REQUIRE(hipCtxPopCurrent(&current) == hipSuccess);
   CHECK(current == primary);
+  REQUIRE(hipCtxGetCurrent(&current) == hipSuccess);
+  CHECK(current == made);
   REQUIRE(hipCtxSetCurrent(made) == hipSuccess);
   hipDevice_t device = 3;
   REQUIRE(hipCtxGetDevice(&device) == hipSuccess);

@@ -59,6 +59,8 @@ TEST_CASE("fills have the width of their elements, and stay in their rows") {
       0x777777,   0,          0x777777,   0,      0,      0, 0, 0};
   CHECK(std::equal(expected.begin(), expected.end(), seen));
   CHECK(hipMemset2D(device, 2, 0, 3, 2) == hipErrorInvalidPitchValue);
+  CHECK(hipMemset2D(device, std::size_t{1} << 63, 0, 3, 3) == hipErrorInvalidValue);
+  CHECK(hipMemsetD32(device, 0, std::size_t{1} << 62) == hipErrorInvalidValue);
   (void)hip::take_launched();
   CHECK(hipMemsetD32(device, 0, 17) == hipErrorInvalidValue);
   CHECK(hip::take_launched().faults.size() == 1);

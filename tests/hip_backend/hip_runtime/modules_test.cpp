@@ -188,6 +188,11 @@ TEST_CASE("blocks that have to run together are refused where the device has no 
   CHECK(hip_program::launch_together(4) == hipSuccess);
   CHECK(hip_program::launch_together(1U << 20) == hipErrorCooperativeLaunchTooLarge);
   CHECK(only_fault().find("1048576 blocks of 64 threads") != std::string::npos);
+  hip::set_device({.units = 1});  // four SIMDs of 8 waves
+  CHECK(hip_program::launch_together(32) == hipSuccess);
+  CHECK(hip_program::launch_together(33) == hipErrorCooperativeLaunchTooLarge);
+  CHECK(only_fault().find("33 blocks of 64 threads; 32 fit") != std::string::npos);
+  hip::set_device({});
 }
 
 TEST_CASE("memory of another process is refused by name") {

@@ -24,7 +24,8 @@ __global__ void clock_kernel(long long* out) {
   const clock_t before = clock();
   const long long before64 = clock64();
   __syncthreads();
-  out[0] = clock() >= before && __clock64() >= before64 && before > 0;
+  const clock_t after = clock();
+  out[0] = after >= before && after > 0 && __clock64() >= before64;
 }
 __global__ void scale_kernel(float* out, float by, int count) {
   const int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
