@@ -35,6 +35,7 @@ struct Configuration {
   hipStream_t stream = nullptr;
 };
 
+inline constexpr int kMostExitCode = 255;
 inline constexpr int kMostUnits = 1024;  // of MLA_TESTBED_UNITS and hipTestbedSetUnits()
 
 struct Runtime {
@@ -61,6 +62,7 @@ struct Runtime {
 
  private:
   void take_run_words();
+  void take_exit_code();
 };
 
 // Programs register their code before main(): built at the first use.
