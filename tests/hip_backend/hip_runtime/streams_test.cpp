@@ -139,6 +139,9 @@ TEST_CASE("copies and fills race too, and pages that they touch as a whole") {
   // The second page was only ever filled.
   launch_step(s.words + 1100, s.words + 1101, s.a);
   CHECK(found().size() == 2);  // a word that it reads, and one that it writes
+  // A kernel had touched single words of the first one.
+  launch_step(s.words + 100, s.words + 101, s.a);
+  CHECK(found().size() == 2);
   REQUIRE(hipDeviceSynchronize() == hipSuccess);
   REQUIRE(hipMemsetAsync(s.words, 0, Streams::bytes, s.a) == hipSuccess);
   REQUIRE(hipMemcpy(host.data(), s.words, Streams::bytes, hipMemcpyDeviceToHost) == hipSuccess);
@@ -216,6 +219,24 @@ TEST_CASE("branches of a graph race, and so do two graphs, but not launches of t
   CHECK(found().empty());
   REQUIRE(hipGraphLaunch(other, s.blocking) == hipSuccess);
   CHECK(!found().empty());
+}
+
+TEST_CASE("branches of a graph that fork from one node race") {
+  const Streams s;
+  hipGraph_t graph = nullptr;
+  hipGraphExec_t executable = nullptr;
+  REQUIRE(hipStreamBeginCapture(s.a, hipStreamCaptureModeGlobal) == hipSuccess);
+  launch_step(s.words + 8, s.words + 9, s.a);
+  REQUIRE(hipEventRecord(s.event, s.a) == hipSuccess);
+  REQUIRE(hipStreamWaitEvent(s.b, s.event, 0) == hipSuccess);
+  s.write(s.a);
+  s.read(s.b);
+  REQUIRE(hipEventRecord(s.event, s.b) == hipSuccess);
+  REQUIRE(hipStreamWaitEvent(s.a, s.event, 0) == hipSuccess);
+  REQUIRE(hipStreamEndCapture(s.a, &graph) == hipSuccess);
+  REQUIRE(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0) == hipSuccess);
+  REQUIRE(hipGraphLaunch(executable, s.a) == hipSuccess);
+  CHECK(found().size() == 1);
 }
 
 TEST_CASE("memory that is given back is nobody's, and is not given back under a kernel") {
