@@ -129,6 +129,7 @@ TEST_CASE("the stream without a name waits for streams, and they for it, but for
 TEST_CASE("copies and fills race too, and pages that they touch as a whole") {
   const Streams s;
   std::vector<char> host(Streams::bytes);
+  launch_step(s.words + 1020, s.words + 1021, s.a);
   s.write(s.a);
   REQUIRE(hipMemsetAsync(s.words, 0, Streams::bytes, s.b) == hipSuccess);
   const auto fill = found();
@@ -136,11 +137,11 @@ TEST_CASE("copies and fills race too, and pages that they touch as a whole") {
   CHECK(has(fill[0], "global-race: the dword was "));
   CHECK(has(fill[0], "this is hipMemset of 12288 bytes on stream "));
 
-  // The second page was only ever filled.
-  launch_step(s.words + 1100, s.words + 1101, s.a);
+  // A page of which only fills were seen.
+  launch_step(s.words + 2040, s.words + 2041, s.a);
   CHECK(found().size() == 2);  // a word that it reads, and one that it writes
-  // A kernel had touched single words of the first one.
-  launch_step(s.words + 100, s.words + 101, s.a);
+  // One of which a kernel had touched single words.
+  launch_step(s.words + 1020, s.words + 1021, s.a);
   CHECK(found().size() == 2);
   REQUIRE(hipDeviceSynchronize() == hipSuccess);
   REQUIRE(hipMemsetAsync(s.words, 0, Streams::bytes, s.a) == hipSuccess);
