@@ -173,12 +173,6 @@ MaybeError prepare_printing(const gfx::CodeObject& object) {
   return std::nullopt;
 }
 
-std::span<const std::byte> print_memory() {
-  const PrintBuffer* const of = buffer();
-  if (of == nullptr) return {};
-  return {reinterpret_cast<const std::byte*>(of), reserved};
-}
-
 Printed take_printed() {
   Printed out;
   PrintBuffer* const of = buffer();

@@ -2,8 +2,6 @@
 // would have made of them. Private to hip_runtime.
 #pragma once
 
-#include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -14,9 +12,6 @@ namespace mla::hip_runtime {
 // Gives the object's printf and assert their memory, if it has any. An error if the system has
 // none.
 [[nodiscard]] MaybeError prepare_printing(const gfx::CodeObject& object);
-
-// Where the packets are; empty before anything could print.
-[[nodiscard]] std::span<const std::byte> print_memory();
 
 struct Printed {
   std::string text;                     // of printf, in the order in which the waves called it

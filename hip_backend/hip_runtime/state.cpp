@@ -1,5 +1,7 @@
 #include "hip_backend/hip_runtime/state.hpp"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -27,9 +29,33 @@ std::vector<std::string_view> words_of_list(std::string_view list) {
   }
 }
 
+// Of MLA_TESTBED_EXIT_CODE, 0: none; and whether there was something to say at the end.
+int exit_code = 0;
+bool said = false;
+
+// After ~Runtime(). What was registered before the first call of HIP is not called any more.
+void end_with_exit_code(int code, void*) {
+  if (code != 0 || !said) return;
+  std::fflush(nullptr);
+  _exit(exit_code);
+}
+
 }  // namespace
 
+void Runtime::take_exit_code() {
+  const char* const text = std::getenv("MLA_TESTBED_EXIT_CODE");
+  if (text == nullptr || *text == '\0') return;
+  const auto [end, error] = std::from_chars(text, text + std::strlen(text), exit_code);
+  if (error != std::errc{} || *end != '\0' || exit_code < 1 || exit_code > kMostExitCode) {
+    launched.faults.push_back(
+        say("MLA_TESTBED_EXIT_CODE is '", text, "'; expected 1 to ", kMostExitCode));
+    exit_code = 1;
+  }
+  on_exit(end_with_exit_code, nullptr);
+}
+
 Runtime::Runtime() {
+  take_exit_code();
   take_run_words();
   const auto limit = gfx::usual_instruction_limit();
   if (!limit) launched.faults.push_back(limit.error().message);
@@ -89,8 +115,10 @@ void Runtime::take_run_words() {
 
 Runtime::~Runtime() {
   for (const auto* sentences : {&launched.faults, &launched.findings})
-    for (const std::string& sentence : *sentences)
+    for (const std::string& sentence : *sentences) {
+      said = true;
       std::fprintf(stderr, "HIP on the emulator: %s\n", sentence.c_str());
+    }
 }
 
 Runtime& runtime() {

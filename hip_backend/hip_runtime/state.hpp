@@ -36,6 +36,7 @@ struct Configuration {
   hipStream_t stream = nullptr;
 };
 
+inline constexpr int kMostExitCode = 255;
 inline constexpr int kMostUnits = 1024;  // of MLA_TESTBED_UNITS and hipTestbedSetUnits()
 
 inline constexpr std::size_t most_stack = (std::size_t{128} << 10) - 16;  // bytes of a thread
@@ -84,6 +85,7 @@ struct Runtime {
 
  private:
   void take_run_words();
+  void take_exit_code();
 };
 
 // Programs register their code before main(): built at the first use.

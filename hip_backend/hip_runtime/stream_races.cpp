@@ -7,7 +7,6 @@
 #include "hip_backend/gfx_emulator/check/access_scope.hpp"
 #include "hip_backend/gfx_emulator/exec/memory/resolve.hpp"
 #include "hip_backend/gfx_emulator/exec/reporting.hpp"
-#include "hip_backend/hip_runtime/print.hpp"
 #include "hip_backend/hip_runtime/state.hpp"
 
 namespace mla::hip_runtime {
@@ -151,11 +150,10 @@ std::string StreamRaces::sentence(const Race& race) const {
 
 void StreamRaces::global_access(gfx::Wave& wave, const gfx::Inst& inst, const u64* at, u64 active,
                                 u32 size, gfx::Intent intent) {
-  const std::span<const std::byte> printing = print_memory();
   const bool atomic = gfx::scope_of(inst, intent) == gfx::Scope::of_launch;
   const Mark mine = static_cast<Mark>(2 * (works_.size() - 1) + (atomic ? 1 : 0));
   for (unsigned l = 0; l < gfx::lanes; ++l) {
-    if ((active >> l & 1) == 0 || at[l] - address_of(printing.data()) < printing.size()) continue;
+    if ((active >> l & 1) == 0) continue;
     // Those of a flat access in LDS and scratch.
     if (inst.kind == gfx::Class::flat && !gfx::allowed(wave, at[l], size, gfx::Intent::read))
       continue;

@@ -3,7 +3,9 @@
 #include "core/say.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <utility>
 
 #include "core/paging/pages.hpp"
 #include "properties/c_api/options.hpp"
@@ -87,6 +89,18 @@ Result<Logical> logical(const cpu::Stage1Call& call) {
   return out;
 }
 
+// What is NaN or overflows f32 would make every element NaN, and each comparison with a bound
+// false.
+MaybeFailure check_scales(const cpu::Stage1Call& call) {
+  const std::pair<const char*, float> scales[] = {{"softmax_scale", call.softmax_scale},
+                                                  {"q_scale", call.q_scale},
+                                                  {"kv_scale", call.kv_scale}};
+  for (const auto& [name, value] : scales)
+    if (!std::isfinite(value))
+      return usage(say(name, " is ", std::to_string(value), "; expected a finite number of f32"));
+  return std::nullopt;
+}
+
 MaybeFailure reference(std::int64_t arch_number, std::int64_t page_size, std::int64_t causal,
                        const mla_stage1_tensors* tensors, double softmax_scale,
                        const mla_reference_results* results) {
@@ -103,6 +117,7 @@ MaybeFailure reference(std::int64_t arch_number, std::int64_t page_size, std::in
   cpu::Stage1Call call = inputs_of(*tensors, page_size, values);
   call.softmax_scale = static_cast<float>(softmax_scale);
   if (auto bad = set_scales(call, *tensors)) return bad;
+  if (auto bad = check_scales(call)) return bad;
   if (call.q_rows != call.qo_indptr.back())
     return bad_tensor("q", say(call.qo_indptr.back(), " rows as qo_indptr"),
                       std::to_string(call.q_rows));

@@ -121,6 +121,21 @@ def test_a_number_beyond_64_bits_is_refused(call: Any) -> None:
         call()
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e39])
+def test_a_reference_that_would_be_nan_everywhere_is_refused(value: float) -> None:
+    with pytest.raises(mla.UsageError, match=r"softmax_scale is -?(nan|inf); expected a finite"):
+        reduced_step(mla.reference, softmax_scale=value)
+    with np.errstate(over="ignore"):
+        scale = np.array([value], np.float32)
+    step = make_step([40], 1, 16, q_fp8=True, kv_fp8=True)
+    lists = step.qo_indptr, step.kv_indptr, step.indices, step.last
+    one = np.ones(1, np.float32)
+    for name in ("q_scale", "kv_scale"):
+        scales = {"q_scale": one, "kv_scale": one, name: scale}
+        with pytest.raises(mla.UsageError, match=f"{name} is -?(nan|inf); expected a finite"):
+            mla.reference(step.q, step.kv, *lists, 1.0, **scales)
+
+
 def reduced_step(call: Any, **changes: Any) -> None:
     """Calls `reference`, stage 1 or prefill on a step of one request."""
     step = make_step([40], 1, 16)

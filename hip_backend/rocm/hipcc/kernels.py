@@ -54,14 +54,14 @@ def compile_kernel(tools: Toolchain, kernel: str, entry_file: str, output: str) 
               f"-internalize-public-api-list={kernel},{_PRINTS}", unit, "-o", part])
         with open(part, "rb") as file:
             exact = _cached(hashlib.sha256(b"\0".join((head, kernel.encode(), file.read()))))
-        if not os.path.exists(exact):
+        if not _take(exact, output):
             code = os.path.join(scratch, "kernel.co")
             _run([tools.clang, "-x", "ir", part, "--target=amdgcn-amd-amdhsa",
                   f"-mcpu={told['arch']}", "-nogpulib", "-Wno-unused-command-line-argument",
                   *options, "-o", code])
-            _keep(code, exact)
-        _keep(exact, quick)
-        shutil.copyfile(exact, output)
+            shutil.copyfile(code, output)
+            _keep(output, exact)
+        _keep(output, quick)
     _prune(os.path.dirname(os.path.dirname(exact)))
 
 
@@ -137,12 +137,18 @@ def _take(path: str, output: str) -> bool:
 
 
 def _keep(made: str, path: str) -> None:
-    """Puts a file into the cache, whole or not at all."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    number, beside = tempfile.mkstemp(dir=os.path.dirname(path))
+    """Puts a file into the cache, whole or not at all: one that cannot be written keeps nothing."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        number, beside = tempfile.mkstemp(dir=os.path.dirname(path))
+    except OSError:
+        return
     os.close(number)
-    shutil.copyfile(made, beside)
-    os.replace(beside, path)
+    try:
+        shutil.copyfile(made, beside)
+        os.replace(beside, path)
+    except OSError:
+        os.remove(beside)
 
 
 def _prune(directory: str) -> None:

@@ -88,3 +88,29 @@ TEST_CASE("MLA_TESTBED_SCHEDULE and MLA_HIP_CHECKS take the words of the command
         std::string::npos);
   CHECK(said_with("MLA_TESTBED_ARRIVAL=late MLA_HIP_CHECKS=lds").find("late") != std::string::npos);
 }
+
+// Run by the next one in processes of their own; hidden.
+TEST_CASE("who is seen before it fails", "[.]") {
+  std::printf("seen: %s\n", seen().c_str());
+  FAIL("on purpose");
+}
+
+TEST_CASE("MLA_TESTBED_EXIT_CODE ends a program of which something was found, and no other") {
+  const auto ended = [](const std::string& variables) {
+    return hip_program::ended_with(variables, "who is seen");
+  };
+  CHECK(ended("MLA_HIP_CHECKS=lds").code == 0);
+  const auto found = ended("MLA_HIP_CHECKS=lds MLA_TESTBED_EXIT_CODE=77");
+  CHECK(found.code == 77);
+  CHECK(found.text.find("seen: ") != std::string::npos);
+  CHECK(found.text.find("lds-race: ") != std::string::npos);
+  CHECK(ended("MLA_TESTBED_EXIT_CODE=77").code == 0);
+  CHECK(ended("MLA_HIP_CHECKS=lds MLA_TESTBED_EXIT_CODE=").code == 0);
+  const auto refused = ended("MLA_TESTBED_EXIT_CODE=256");
+  CHECK(refused.code == 1);
+  CHECK(refused.text.find("MLA_TESTBED_EXIT_CODE is '256'; expected 1 to 255") !=
+        std::string::npos);
+  const auto failed = hip_program::ended_with("MLA_HIP_CHECKS=lds MLA_TESTBED_EXIT_CODE=77",
+                                              "who is seen before it fails");
+  CHECK(failed.code == 1);
+}

@@ -142,6 +142,7 @@ TEST_CASE("the stream without a name waits for streams, and they for it, but for
 TEST_CASE("copies and fills race too, and pages that they touch as a whole") {
   const Streams s;
   std::vector<char> host(Streams::bytes);
+  launch_step(s.words + 1020, s.words + 1021, s.a);
   s.write(s.a);
   REQUIRE(hipMemsetAsync(s.words, 0, Streams::bytes, s.b) == hipSuccess);
   const auto fill = found();
@@ -149,9 +150,12 @@ TEST_CASE("copies and fills race too, and pages that they touch as a whole") {
   CHECK(has(fill[0], "global-race: the dword was "));
   CHECK(has(fill[0], "this is hipMemset of 12288 bytes on stream "));
 
-  // The second page was only ever filled.
-  launch_step(s.words + 1100, s.words + 1101, s.a);
+  // A page of which only fills were seen.
+  launch_step(s.words + 2040, s.words + 2041, s.a);
   CHECK(found().size() == 2);  // a word that it reads, and one that it writes
+  // One of which a kernel had touched single words.
+  launch_step(s.words + 1020, s.words + 1021, s.a);
+  CHECK(found().size() == 2);
   REQUIRE(hipDeviceSynchronize() == hipSuccess);
   REQUIRE(hipMemsetAsync(s.words, 0, Streams::bytes, s.a) == hipSuccess);
   REQUIRE(hipMemcpy(host.data(), s.words, Streams::bytes, hipMemcpyDeviceToHost) == hipSuccess);
@@ -229,6 +233,24 @@ TEST_CASE("branches of a graph race, and so do two graphs, but not launches of t
   CHECK(found().empty());
   REQUIRE(hipGraphLaunch(other, s.blocking) == hipSuccess);
   CHECK(!found().empty());
+}
+
+TEST_CASE("branches of a graph that fork from one node race") {
+  const Streams s;
+  hipGraph_t graph = nullptr;
+  hipGraphExec_t executable = nullptr;
+  REQUIRE(hipStreamBeginCapture(s.a, hipStreamCaptureModeGlobal) == hipSuccess);
+  launch_step(s.words + 8, s.words + 9, s.a);
+  REQUIRE(hipEventRecord(s.event, s.a) == hipSuccess);
+  REQUIRE(hipStreamWaitEvent(s.b, s.event, 0) == hipSuccess);
+  s.write(s.a);
+  s.read(s.b);
+  REQUIRE(hipEventRecord(s.event, s.b) == hipSuccess);
+  REQUIRE(hipStreamWaitEvent(s.a, s.event, 0) == hipSuccess);
+  REQUIRE(hipStreamEndCapture(s.a, &graph) == hipSuccess);
+  REQUIRE(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0) == hipSuccess);
+  REQUIRE(hipGraphLaunch(executable, s.a) == hipSuccess);
+  CHECK(found().size() == 1);
 }
 
 TEST_CASE("memory that is given back is nobody's, and is not given back under a kernel") {

@@ -1,8 +1,13 @@
 """Kernels that are compiled when they are launched for the first time."""
 
+import sys
 import unittest
+from unittest import mock
 
-from standin import InFolder
+from standin import ROCM, InFolder
+
+sys.path.insert(0, str(ROCM / "share"))
+from hipcc import kernels  # noqa: E402
 
 UNIT = r"""
 #include <hip/hip_runtime.h>
@@ -68,6 +73,20 @@ class Lazy(InFolder):
         self.build(text.replace('asm volatile("s_nonsense")', "*out = 0"))
         self.assertEqual(self.call("./a", "x").stdout, "kernel 10\nkernel 20\n147 hipSuccess\n")
         self.assertEqual(self.kept(), 0)
+
+    def test_a_cache_that_cannot_be_written_keeps_nothing_and_costs_no_result(self) -> None:
+        self.build(UNIT)
+        self.cache.write_text("a file")
+        for _ in range(2):
+            self.assertEqual(self.call("./a").stdout, "kernel 10\n73 hipSuccess\n")
+        self.assertEqual(self.cache.read_text(), "a file")
+
+    def test_a_full_disk_leaves_no_part_of_a_kernel_in_the_cache(self) -> None:
+        self.cache.mkdir()
+        made = self.write("made.co", "x")
+        with mock.patch("shutil.copyfile", side_effect=OSError(28, "no space")):
+            kernels._keep(str(made), str(self.cache / "aa" / "b.co"))
+        self.assertEqual([path for path in self.cache.rglob("*") if path.is_file()], [])
 
     def test_a_damaged_cache_entry_is_an_error_and_no_wrong_number(self) -> None:
         self.build(UNIT)
