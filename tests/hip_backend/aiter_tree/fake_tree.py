@@ -96,7 +96,7 @@ def main():
             os.abort()
         if how in SAID:  # as AITER's checks do, or a damaged heap
             if how == "checks-late":  # a compiler that outlives it holds standard error
-                subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL,
+                subprocess.Popen(["sleep", "200"], stdin=subprocess.DEVNULL,
                                  stdout=subprocess.DEVNULL)
             sys.stderr.buffer.write(SAID[how])
             sys.stderr.buffer.flush()

@@ -61,6 +61,10 @@ try replay "$case" "${on_tree[@]}" "$scratch/checks" --property P05
 expect_exit 10
 expect_out 'refused: AITER: asm_mla.cu:9 no kernel for nhead=17 \(it ends its process\)'
 expect_err '^\[AITER\] asm_mla.cu:9 no kernel for nhead=17$'
+# A check that refuses what the table takes is no way to hold.
+try replay "$case" "${on_tree[@]}" "$scratch/checks" --property P28
+expect_exit 1
+expect_out 'the shape is taken, but the step is not: AITER: asm_mla.cu:9'
 try replay "$case" "${on_tree[@]}" "$scratch/flood" --property P05
 expect_exit 10
 (($(wc -c <"$scratch/err") > 200000)) || fail "standard error was not passed on whole"
