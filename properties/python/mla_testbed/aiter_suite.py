@@ -62,15 +62,11 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     options = parser().parse_args(arguments)
-    if options.triton and options.sparse:
-        print("aiter_suite: --triton and --sparse are two lists of tests; expected one of them",
-              file=sys.stderr)
+    wrong = _of_lists(options)
+    if wrong:
+        print(f"aiter_suite: {wrong}", file=sys.stderr)
         return USAGE
     tests = TRITON_TESTS if options.triton else SPARSE_TESTS if options.sparse else TESTS
-    if options.sparse and options.modules != "own" and not options.list:
-        print(f"aiter_suite: --modules is '{options.modules}'; expected own, since the tests of "
-              "--sparse call C++ of AITER's that has no port", file=sys.stderr)
-        return USAGE
     if options.list:
         for test in tests:
             print(f"{test.name:<{report.NAME}} op_tests/{test.file}  {' '.join(test.small)}")
@@ -90,6 +86,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"aiter_suite: {e}", file=sys.stderr)
         return USAGE
     return _run(options, chosen, known)
+
+
+def _of_lists(options: argparse.Namespace) -> str:
+    """What is wrong with the choice of a list of tests; "" if nothing is."""
+    if options.triton and options.sparse:
+        return "--triton and --sparse are two lists of tests; expected one of them"
+    if options.sparse and options.modules != "own" and not options.list:
+        return (f"--modules is '{options.modules}'; expected own, since the tests of --sparse call "
+                "C++ of AITER's that has no port")
+    return ""
 
 
 def _run(options: argparse.Namespace, chosen: Sequence[AiterTest],
