@@ -320,3 +320,22 @@ AITER = pathlib.Path(__import__("os").environ.get("AITER_SRC", ""))
 def test_aiters_own_merge_test_passes(arch):
     pytest.importorskip("triton", reason="AITER's Python needs Triton, which is not installed")
     assert aiter_suite.main(["--aiter", str(AITER), "--arch", arch, "--test", "mla_reduce"]) == 0
+
+
+@pytest.mark.parametrize(("options", "what"), [
+    (["--sparse"], "--modules is 'auto'; expected own"),
+    (["--sparse", "--modules", "ported"], "--modules is 'ported'; expected own"),
+    (["--sparse", "--triton"], "two lists of tests"),
+    (["--sparse", "--modules", "own", "--test", "mla_persistent"], "no test mla_persistent")])
+def test_tests_of_sparse_stages_need_own_modules_and_are_a_list_of_their_own(
+        tmp_path, capsys, options, what):
+    (tmp_path / "op_tests").mkdir()
+    assert aiter_suite.main(["--aiter", str(tmp_path), *options]) == 2
+    assert what in capsys.readouterr().err
+
+
+def test_tests_of_sparse_stages_are_listed_with_their_files(capsys):
+    assert aiter_suite.main(["--sparse", "--list"]) == 0
+    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
+        ["indexer_k_quant_and_cache", "op_tests/test_indexer_k_quant_and_cache.py"],
+        ["pa_sparse_prefill_opus", "op_tests/test_pa_sparse_prefill_opus.py"]]

@@ -3,6 +3,7 @@
     python -m mla_testbed.aiter_suite --aiter ~/aiter
     python -m mla_testbed.aiter_suite --aiter ~/aiter --arch gfx950 --test mla_persistent
     python -m mla_testbed.aiter_suite --aiter ~/aiter --triton
+    python -m mla_testbed.aiter_suite --aiter ~/aiter --sparse --modules own
 
 Every test runs in a process of its own. Exit code: 0 all held or failed as the ledger says, 1 a
 failure that the ledger does not explain, 2 usage, 3 no AITER, 4 nothing ran, a time-out, or C++
@@ -18,6 +19,7 @@ import sys
 from collections.abc import Sequence
 
 from .aiter.suite import ledger, report, runner
+from .aiter.suite.sparse_tests import SPARSE_TESTS
 from .aiter.suite.tests import TESTS, AiterTest
 from .aiter.suite.triton_tests import TRITON_TESTS
 
@@ -38,6 +40,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--test", action="append", metavar="NAME", help="only these; see --list")
     made.add_argument("--triton", action="store_true",
                       help="tests of AITER's Triton kernels: of each function its smallest case")
+    made.add_argument("--sparse", action="store_true",
+                      help="tests of the stages around sparse MLA; they need --modules own")
     made.add_argument("--grid", choices=("small", "original"), default="small",
                       help="the tests' own grids take hours")
     made.add_argument("--timeout", type=float, default=600, metavar="S",
@@ -58,7 +62,11 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     options = parser().parse_args(arguments)
-    tests = TRITON_TESTS if options.triton else TESTS
+    wrong = _of_lists(options)
+    if wrong:
+        print(f"aiter_suite: {wrong}", file=sys.stderr)
+        return USAGE
+    tests = TRITON_TESTS if options.triton else SPARSE_TESTS if options.sparse else TESTS
     if options.list:
         for test in tests:
             print(f"{test.name:<{report.NAME}} op_tests/{test.file}  {' '.join(test.small)}")
@@ -78,6 +86,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"aiter_suite: {e}", file=sys.stderr)
         return USAGE
     return _run(options, chosen, known)
+
+
+def _of_lists(options: argparse.Namespace) -> str:
+    """What is wrong with the choice of a list of tests; "" if nothing is."""
+    if options.triton and options.sparse:
+        return "--triton and --sparse are two lists of tests; expected one of them"
+    if options.sparse and options.modules != "own" and not options.list:
+        return (f"--modules is '{options.modules}'; expected own, since the tests of --sparse call "
+                "C++ of AITER's that has no port")
+    return ""
 
 
 def _run(options: argparse.Namespace, chosen: Sequence[AiterTest],

@@ -96,6 +96,7 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
     from .aiter import ComparisonError, Findings, Stage  # noqa: PLC0415
     from .aiter.suite import ledger, shipped  # noqa: PLC0415
     from .errors import LibraryError  # noqa: PLC0415
+    from .world.operations import inside_operations  # noqa: PLC0415
 
     try:
         machine = world.machine(
@@ -118,12 +119,14 @@ def _run(options: argparse.Namespace, script: list[str]) -> int:
         return ENVIRONMENT
     if stage.choice.why:
         print(f"mla-testbed-python: {stage.choice.why}", file=sys.stderr)
+    leave_operations = inside_operations(stage.world)
     try:
         code = _script(options.module, script)
     except ComparisonError:
         code = 1  # said below
     finally:
         ported, lines, differences = stage.ported(), stage.lines(), stage.differences()
+        leave_operations()
         stage.leave()
         if findings is not None and options.findings is not None:
             findings.write(options.findings, ported)

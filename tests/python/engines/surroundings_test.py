@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="a world is CPU-only torch: pip inst
 from mla_testbed import mla_capture, world  # noqa: E402
 from mla_testbed.engines import Machine, plain, surroundings  # noqa: E402
 from mla_testbed.engines.fa import served  # noqa: E402
+from mla_testbed.world.operations import inside_operations  # noqa: E402
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def operations(monkeypatch):
     """A library of operations whose bodies run inside of a world."""
     monkeypatch.setattr(torch.library.Library, "impl", torch.library.Library.impl)
     with world.entered(world.machine("gfx942")) as entered:
-        surroundings.world_inside_operations(entered)
+        inside_operations(entered)
         library = torch.library.Library("mla_testbed_test", "FRAGMENT")
         yield library
         library._destroy()
