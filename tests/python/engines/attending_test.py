@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="engines attend with torch's tensors")
 
-from mla_testbed import UnsupportedError, UsageError  # noqa: E402
+from mla_testbed import UsageError  # noqa: E402
 from mla_testbed.engines import attending, plain, without_aiter  # noqa: E402
 from mla_testbed.engines.e2e.scenario import Scenario  # noqa: E402
 
@@ -72,6 +72,14 @@ def test_a_planned_decode_is_dense_attention(aiter, rows):
     assert plain.used["mla_decode_fwd"] == before + 1
 
 
+@pytest.mark.parametrize("rows", [1, 4])
+def test_a_decode_without_a_plan_is_dense_attention(aiter, rows):
+    given = {name: value for name, value in step(rows).items()
+             if not name.startswith(("work", "reduce"))}
+    aiter.mla.mla_decode_fwd(**given, num_kv_splits=5)
+    assert (given["o"].double() - dense(given, rows)).abs().max() < 0.02
+
+
 def test_a_scale_of_scores_is_that_of_the_elements_of_a_key_unless_it_is_given(aiter):
     given, without = step(), step()
     aiter.mla.mla_decode_fwd(**{**given, "sm_scale": 576**-0.5})
@@ -80,11 +88,10 @@ def test_a_scale_of_scores_is_that_of_the_elements_of_a_key_unless_it_is_given(a
 
 
 @pytest.mark.parametrize(("changed", "sentence"), [
-    ({"work_meta_data": None}, "a decode without a plan is not served"),
     ({"logit_cap": 30.0}, "a decode of 16 heads with a cap of 30 is not served"),
     ({"q": torch.zeros(2, 32, 576, dtype=torch.bfloat16)}, "a decode of 32 heads with a cap of 0")])
 def test_another_decode_is_refused(aiter, changed, sentence):
-    with pytest.raises(UnsupportedError, match=sentence):
+    with pytest.raises(NotImplementedError, match=sentence):
         aiter.mla.mla_decode_fwd(**{**step(), **changed})
 
 
