@@ -6,7 +6,7 @@
 #   tests/python/engines/smoke.sh BUILD vllm|sglang e2e    the whole engine serves a scenario
 #
 # Where AITER_SRC names a source tree of AITER, a few cases are attended too. Elsewhere the builder,
-# and the whole of vLLM, run on this project's planners (--without-aiter). The environment lies in BUILD/venv-smoke-ENGINE,
+# and the whole engine, run on this project's planners (--without-aiter). The environment lies in BUILD/venv-smoke-ENGINE,
 # over the torch of BUILD/venv-triton, and is made once. Exit: 0 all passed, 1 a test failed, 10
 # skipped: pip cannot install the engine, or plants without AITER_SRC.
 set -euo pipefail
@@ -30,12 +30,7 @@ if [[ ${3-} == plants ]]; then
 fi
 if [[ ${3-} == e2e ]]; then
   tests=("$here/${engine}_e2e_test.py")
-  if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter && $engine == vllm ]]; then
-    tests=("$here/vllm_whole_test.py")
-  elif [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
-    echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
-    exit 10
-  fi
+  [[ -d ${AITER_SRC:-/nonexistent}/aiter ]] || tests=("$here/whole_test.py")
 fi
 aiter=()  # what AITER's Python imports beside what an engine does
 [[ -n ${AITER_SRC-} ]] && aiter=(pandas)

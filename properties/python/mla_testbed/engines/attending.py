@@ -75,7 +75,8 @@ def install(arch: str) -> None:
 
 
 def _unplanned(
-    q: torch.Tensor, kv_buffer: torch.Tensor, o: torch.Tensor, lists: tuple[torch.Tensor, ...],
+    q: torch.Tensor, kv_buffer: torch.Tensor, o: torch.Tensor,
+    lists: tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor],
     sizes: tuple[int, int, int], scale: float, arch: str,
 ) -> None:
     """One split of each request. Four rows of a request are the kernel's output itself."""
