@@ -90,6 +90,13 @@ def test_heads_that_a_draft_copies_with_add_nothing_to_its_target(target):
     assert Reference(changed).logits(TOKENS).equal(Reference(target).logits(TOKENS))
 
 
+def test_heads_that_copy_look_at_no_positions(target):
+    query = target.draft.weights["midlayer.self_attn.q_b_proj.weight"].view(
+        target.heads, model.PLAIN + model.ROPE, model.HIDDEN)
+    assert not query[-eagle.COPIES:, model.PLAIN:].any()
+    assert query[:-eagle.COPIES, model.PLAIN:].any()
+
+
 def test_a_draft_is_a_checkpoint_below_its_targets(target, tmp_path):
     pytest.importorskip("safetensors", reason="checkpoints need safetensors")
     target.write(tmp_path)

@@ -152,7 +152,7 @@ def test_the_command_writes_a_page_of_all_scenarios(tmp_path, capsys):
 
 def test_a_run_that_is_interrupted_leaves_a_page_of_what_it_has(tmp_path, capsys):
     made, seen = tmp_path / "page.html", tmp_path / "seen"
-    body = f"if [ -e {seen} ]; then kill -INT $PPID; sleep 30; fi\ntouch {seen}\n"
+    body = f"if [ -e {seen} ]; then kill -TERM $PPID; sleep 30; fi\ntouch {seen}\n"
     assert main(["e2e", "bf16", "heads8", "block1", "--engine", "vllm", "--html", str(made),
                  "--python", python(tmp_path, body + leaves(Result(SCENARIO, "vllm")))]) == 4
     assert "interrupted" in capsys.readouterr().err
@@ -170,6 +170,13 @@ def test_a_page_that_cannot_be_written_is_refused_before_the_run(tmp_path, capsy
     assert not ran.exists()
 
 
+def test_a_page_and_objects_are_two_files(tmp_path, capsys):
+    made = tmp_path / "found"
+    assert main(["e2e", "bf16", "--engine", "vllm", "--html", str(made), "--json",
+                 str(tmp_path / "." / "found"), "--python", "python3"]) == 2
+    assert "--html and --json both name" in capsys.readouterr().err
+
+
 def test_modules_are_handed_on_and_repeated(tmp_path, capsys):
     said = tmp_path / "said"
     asked = f"echo \"$@\" > {said}\n"
@@ -179,3 +186,11 @@ def test_modules_are_handed_on_and_repeated(tmp_path, capsys):
     out = capsys.readouterr().out
     assert f"REPRO: mla-testbed-engines e2e '{SCENARIO}' --engine vllm --modules own" in out
     assert "  AITER's own C++ ran: module_x\n" in out
+
+
+def test_a_run_without_aiter_is_repeated_without_it(tmp_path, capsys):
+    said = tmp_path / "said"
+    assert main(["e2e", "bf16", "--engine", "vllm", "--without-aiter", "--python",
+                 python(tmp_path, f"echo \"$@\" > {said}\n" + leaves(failed()))]) == 1
+    assert said.read_text().split()[-1] == "--modules=none"
+    assert f"'{SCENARIO}' --engine vllm --without-aiter\n" in capsys.readouterr().out

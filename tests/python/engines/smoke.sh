@@ -7,10 +7,10 @@
 #   tests/python/engines/smoke.sh BUILD vllm e2e 0.30.0    an older release does
 #
 # Where AITER_SRC names a source tree of AITER, a few cases are attended too. Elsewhere the builder,
-# and the whole of vLLM, run on this project's planners (--without-aiter). The environment lies in
+# and the whole engine, run on this project's planners (--without-aiter). The environment lies in
 # BUILD/venv-smoke-ENGINE, that of an older release in BUILD/venv-smoke-ENGINE-VERSION, over the
 # torch of BUILD/venv-triton, and is made once. Exit: 0 all passed, 1 a test failed, 2 usage, 10
-# skipped: pip cannot install the engine, or plants without AITER_SRC.
+# skipped: pip cannot install the engine, or plants or an older release without AITER_SRC.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -27,23 +27,22 @@ base=$build/venv-triton
 venv=$build/venv-smoke-$engine${older:+-$older}
 requirements=$root/properties/python/mla_testbed/engines/$engine/requirements.txt
 tests=("$here/smoke_test.py")
+needs_aiter=
 if [[ ${3-} == plants ]]; then
   tests=("$here/vllm_fa_test.py" "$here/vllm_sparse_test.py" "$here/vllm_ranks_test.py")
   export MLA_TESTBED_VLLM=$venv
-  if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
-    echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
-    exit 10
-  fi
-fi
-if [[ ${3-} == e2e ]]; then
+  needs_aiter=1
+elif [[ -n $older ]]; then
+  tests=("$here/vllm_older_test.py")
+  export MLA_TESTBED_OLDER=$older
+  needs_aiter=1
+elif [[ ${3-} == e2e ]]; then
   tests=("$here/${engine}_e2e_test.py")
-  [[ -n $older ]] && tests=("$here/vllm_older_test.py") && export MLA_TESTBED_OLDER=$older
-  if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter && "$engine$older" == vllm ]]; then
-    tests=("$here/vllm_whole_test.py")
-  elif [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
-    echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
-    exit 10
-  fi
+  [[ -d ${AITER_SRC:-/nonexistent}/aiter ]] || tests=("$here/whole_test.py")
+fi
+if [[ -n $needs_aiter && ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
+  echo "skipped: AITER_SRC does not name a source tree of AITER (git clone https://github.com/ROCm/aiter)"
+  exit 10
 fi
 aiter=()  # what AITER's Python imports beside what an engine does
 [[ -n ${AITER_SRC-} ]] && aiter=(pandas)

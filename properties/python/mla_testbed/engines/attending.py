@@ -1,8 +1,8 @@
 """The two functions of AITER that a whole engine with dense MLA attends with, for runs without it:
-decodes by this project's stage 1 and reduce over the engine's plan, prompts by dense attention.
+decodes by this project's stage 1, and reduce over the engine's plan, prompts by dense attention.
 
 They stand for AITER's Python as well as for its kernels, so they take what every AITER takes as it
-is: 16 heads in bf16, with a plan.
+is: 16 heads in bf16.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 import torch
 
 from .. import kernels
-from ..errors import UnsupportedError, UsageError
+from ..errors import UsageError
 from . import plain
 from .e2e.scenario import Scenario
 from .fa import served
 
-_HEADS = 16
+_HEADS, _DIRECT = 16, 4
 
 
 def expect(scenario: Scenario) -> None:
@@ -50,26 +50,46 @@ def install(arch: str) -> None:
         reduce_indptr: torch.Tensor | None = None, reduce_final_map: torch.Tensor | None = None,
         reduce_partial_map: torch.Tensor | None = None, q_scale: torch.Tensor | None = None,
         kv_scale: torch.Tensor | None = None, causal: bool = True,
+        num_kv_splits: int | None = None, intra_batch_mode: bool = False,
     ) -> tuple[torch.Tensor, None]:
-        heads = q.shape[1]
-        if work_meta_data is None or reduce_indptr is None or reduce_partial_map is None:
-            raise UnsupportedError("a decode without a plan is not served in a run without AITER; "
-                                   "expected rows that the engine plans")
+        del num_kv_splits, intra_batch_mode  # speed, and of a plan that is made
+        heads, scale = q.shape[1], sm_scale or q.shape[2]**-0.5
         if heads != _HEADS or logit_cap:
-            raise UnsupportedError(f"a decode of {heads} heads with a cap of {logit_cap:g} is not "
-                                   f"served in a run without AITER; expected {_HEADS} and 0")
+            raise NotImplementedError(f"a decode of {heads} heads with a cap of {logit_cap:g} is "
+                                      f"not served in a run without AITER; expected {_HEADS} and 0")
+        lists = qo_indptr, kv_indptr, kv_indices, kv_last_page_lens
+        if work_meta_data is None or reduce_indptr is None or reduce_partial_map is None:
+            _unplanned(q, kv_buffer, o, lists, (max_seqlen_q, page_size, nhead_kv), scale, arch)
+            return o, None
         rows = reduce_partial_map.shape[0] * max_seqlen_q
         data = torch.empty((rows, 1, heads, o.shape[2]), dtype=torch.float32, device=q.device)
         lse = torch.empty((rows, 1, heads, 1), dtype=torch.float32, device=q.device)
         kernels.decode_stage1(
-            q, kv_buffer, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, None, work_meta_data,
-            work_indptr, work_info_set, max_seqlen_q, page_size, nhead_kv,
-            sm_scale or q.shape[2]**-0.5, data, lse, o, None, q_scale, kv_scale, causal, arch=arch)
+            q, kv_buffer, *lists, None, work_meta_data, work_indptr, work_info_set, max_seqlen_q,
+            page_size, nhead_kv, scale, data, lse, o, None, q_scale, kv_scale, causal, arch=arch)
         kernels.reduce(data, lse, reduce_indptr, reduce_final_map, reduce_partial_map, o, arch=arch)
         return data, None
 
     module: Any = importlib.import_module("aiter.mla")
     module.mla_decode_fwd = plain.counted("mla_decode_fwd", mla_decode_fwd)
+
+
+def _unplanned(
+    q: torch.Tensor, kv_buffer: torch.Tensor, o: torch.Tensor,
+    lists: tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor],
+    sizes: tuple[int, int, int], scale: float, arch: str,
+) -> None:
+    """One split of each request. Four rows of a request are the kernel's output itself."""
+    splits = torch.arange(lists[0].shape[0], dtype=torch.int32, device=q.device)
+    rows, heads = q.shape[:2]
+    lse = torch.empty((rows, 1, heads, 1), dtype=torch.float32, device=q.device)
+    direct = sizes[0] == _DIRECT
+    data = o.view(rows, 1, heads, -1) if direct else torch.empty(
+        (rows, 1, heads, o.shape[2]), dtype=torch.float32, device=q.device)
+    kernels.decode_stage1(q, kv_buffer, *lists, splits, None, None, None, *sizes, scale, data, lse,
+                          o, arch=arch)
+    if not direct:
+        o.copy_(data[:, 0].to(o.dtype))
 
 
 def _varlen(

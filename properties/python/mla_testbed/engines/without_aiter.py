@@ -187,7 +187,9 @@ def _absents(module: types.ModuleType) -> None:
     def __getattr__(name: str) -> Absent:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Absent(f"{module.__name__}.{name}")
+        made = Absent(f"{module.__name__}.{name}")
+        module.__dict__[name] = made  # what a stand-in puts into it stays
+        return made
 
     module.__dict__["__getattr__"] = __getattr__
 

@@ -1,6 +1,7 @@
 // The stand-in for hipCUB: scans, loads, stores and sorts of a workgroup.
 #include <hip/hip_runtime.h>
 #include <hipcub/hipcub.hpp>
+#include <rocprim/rocprim.hpp>  // empty, for sources of AITER that include it
 
 #include "language.hpp"
 

@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     if not scenarios:
         raise UsageError(f"e2e needs a SCENARIO or --random N; expected one of {', '.join(NAMED)}")
     if options.html:
-        page.expect_writable(options.html)
+        page.expect_writable(options.html, options.json)
     bundles = pathlib.Path(options.bundles).resolve() if options.bundles else None
     runner = Runner(options.engine, interpreter(Setting(options.engine, options.python)),
                     options.timeout, bundles, _ledger(options), options.modules)

@@ -37,13 +37,15 @@ pre { font: 12.5px/1.4 'DejaVu Sans Mono', Menlo, Consolas, monospace; backgroun
 _FAULT = ("step", "layer", "request", "position", "tensor", "off", "bound", "what", "rank")
 
 
-def expect_writable(path: str) -> None:
-    """Asked before the run.
+def expect_writable(path: str, other: str | None) -> None:
+    """Asked before the run. other: the file of --json.
 
     Raises:
-        UsageError: no file can be written there.
+        UsageError: no file can be written there, or it is the other one.
     """
     found = pathlib.Path(path).resolve()
+    if other and found == pathlib.Path(other).resolve():
+        raise UsageError(f"--html and --json both name '{path}'; expected two files")
     if found.is_dir() or not os.access(found.parent, os.W_OK):
         raise UsageError(f"--html '{path}' cannot be written; expected a file")
 

@@ -51,6 +51,24 @@ def install(version: str) -> None:
     _drafts(engine, put)
 
 
+def own_rope(version: str) -> None:
+    """SGLang's rotary embedding in torch in place of AITER's, in a run without AITER.
+
+    Raises:
+        MovedError: this SGLang has one of them elsewhere.
+    """
+    factory = "sglang.srt.layers.rotary_embedding.factory:"
+    owner, name, _ = found(f"SGLang {version}", SUPPORTED, factory + "aiter_get_rope")
+    _, _, get_rope = found(f"SGLang {version}", SUPPORTED, factory + "get_rope")
+
+    def made(*given: Any) -> Any:
+        rope = get_rope(*given)
+        rope.forward = plain.counted("rope", rope.forward_native)
+        return rope
+
+    setattr(owner, name, made)
+
+
 def _drafts(engine: str, put: Callable[[str, Any], None]) -> None:
     """What speculation asks of sgl_kernel: SGLang's Triton kernels and torch."""
     trees, common = "sglang.srt.speculative.eagle_utils:", "sglang.srt.utils.common:fast_topk"

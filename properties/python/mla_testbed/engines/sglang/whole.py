@@ -13,7 +13,7 @@ import torch
 
 from ... import world
 from ...errors import UsageError
-from .. import plain, surroundings
+from .. import attending, plain, surroundings
 from ..e2e import drafts, model
 from ..e2e.options import WITHOUT
 from ..e2e.scenario import Scenario
@@ -50,8 +50,9 @@ class Whole:
 
     def __init__(self, scenario: Scenario, units: int, modules: str = "ported") -> None:
         _expect(scenario)
-        if modules == WITHOUT:
-            raise UsageError("a whole SGLang needs AITER here; expected no --without-aiter")
+        without = modules == WITHOUT
+        if without:
+            attending.expect(scenario)
         # SGLang's own switch, for a compiled sampler of AITER that is not served.
         os.environ["SGLANG_DISABLE_AITER_GREEDY_SAMPLE"] = "1"
         if scenario.cache == "bf16":  # the floor of bf16 knows nothing of a prefill in fp8
@@ -62,11 +63,14 @@ class Whole:
         self._scenario = scenario
         self.stage = surroundings.enter(Machine(
             scenario.arch, units, late_copies=bool(scenario.late), poison=True,
-            backend=scenario.backend, modules=modules), all_names=True)
+            backend=scenario.backend, modules="ported" if without else modules,
+            without_aiter=without), all_names=True)
         machine.prepare()
+        if without:
+            attending.install(scenario.arch)
         machine.import_backend()
         self.version, self.aiter = machine.version(), surroundings.aiter_version()
-        served.install()
+        stand_ins.own_rope(self.version) if without else served.install()
         stand_ins.install(self.version)
         if scenario.model == "dsa":
             indexer.install(self.version)

@@ -1,6 +1,6 @@
-"""The whole of an installed, unmodified vLLM in a run without AITER, for every change.
+"""The whole of an installed, unmodified engine in a run without AITER, for every change.
 
-Skipped unless MLA_TESTBED_SMOKE is vllm (smoke.sh makes its environment).
+Skipped unless MLA_TESTBED_SMOKE names an engine (smoke.sh makes its environment).
 """
 
 import json
@@ -10,15 +10,16 @@ import sys
 
 import pytest
 
-if os.environ.get("MLA_TESTBED_SMOKE") != "vllm":
-    pytest.skip("MLA_TESTBED_SMOKE is not vllm (tests/python/engines/smoke.sh)",
+ENGINE = os.environ.get("MLA_TESTBED_SMOKE")
+if not ENGINE:
+    pytest.skip("MLA_TESTBED_SMOKE names no engine (tests/python/engines/smoke.sh)",
                 allow_module_level=True)
 
 
-def test_vllm_without_aiter_generates_what_float32_does(tmp_path):
+def test_an_engine_without_aiter_generates_what_float32_does(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "mla_testbed.engines", "e2e",
-         "e2e1:requests=3;tokens=6;longest=40;layers=1;chunk=32", "--engine", "vllm", "--python",
+         "e2e1:requests=3;tokens=6;longest=40;layers=1", "--engine", ENGINE, "--python",
          sys.executable, "--without-aiter", "--json", tmp_path / "found", "--html",
          tmp_path / "page.html"],
         env={name: value for name, value in os.environ.items() if name != "AITER_SRC"},
@@ -29,5 +30,5 @@ def test_vllm_without_aiter_generates_what_float32_does(tmp_path):
     assert (found["verdict"], found["equal"], found["tokens"]) == ("pass", 18, 18)
     assert found["lists"] >= 5
     assert found["stand_ins"]["mla_decode_fwd"] >= 5
-    assert set(found["worst"]) == {"query", "key", "attention", "logits"}
+    assert {"key", "attention", "logits"} <= set(found["worst"])
     assert "18 of 18 equal" in (tmp_path / "page.html").read_text(encoding="utf-8")
