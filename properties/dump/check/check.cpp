@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/plan/plan_check.hpp"
 #include "properties/dump/check/steps.hpp"
@@ -15,11 +16,15 @@ void check_dumped_tensors(const DecodeDump& dump, Answer& answer) {
   if (!answer.findings.empty() && answer.findings[0].rule == kBatchRule) return;
   const ListFindings found = check_tensors(dump);
   answer.notes.insert(answer.notes.end(), found.notes.begin(), found.notes.end());
-  for (const std::string& what : found.violations) answer.findings.push_back({kBatchRule, what});
-  if (found.violations.empty()) return;
+  const std::vector<std::string> dtypes = check_dtypes(dump);
+  for (const auto* const all : {&found.violations, &dtypes})
+    for (const std::string& what : *all) answer.findings.push_back({kBatchRule, what});
+  if (found.violations.empty() && dtypes.empty()) return;
   answer.not_checked.clear();
   if (answer.culprit.empty())
-    accuse(answer, Culprit::builder, "tensors and lists are not those of one batch");
+    accuse(answer, Culprit::builder,
+           dtypes.empty() ? "tensors and lists are not those of one batch"
+                          : "tensors do not have the dtypes of the plan");
 }
 
 Result<Answer> check_plan_and_launch(const DecodeDump& dump) {

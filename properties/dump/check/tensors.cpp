@@ -6,6 +6,7 @@
 
 #include "core/arch.hpp"
 #include "core/say.hpp"
+#include "properties/dump/check/elements.hpp"
 
 namespace mla::dump {
 namespace {
@@ -61,6 +62,25 @@ ListFindings check_tensors(const DecodeDump& dump) {
   if (const std::int64_t row = dump.planned.cache.packed_row; row > 0)
     out.notes.push_back(say("kv_cache has packed rows of ", row, " bytes (", packed_name(row),
                             "): lists and plan are judged, and the rows are not read"));
+  return out;
+}
+
+std::vector<std::string> check_dtypes(const DecodeDump& dump) {
+  const Arch arch = dump.planned.call.input.key.arch;
+  const DtypePair planned = dump.planned.call.input.key.dtype;
+  const Launch* launch = dump.readable_launch();
+  const DtypePair of = launch == nullptr ? planned
+                                         : DtypePair{launch->dtype_q.value_or(planned.q),
+                                                     launch->dtype_kv.value_or(planned.kv)};
+  std::vector<std::string> out;
+  const auto look = [&](const char* key, const char* said, Dtype dtype) {
+    const auto found = dump.tensors.find(key);
+    if (found == dump.tensors.end()) return;
+    const MaybeError other = check_elements(key, found->second, element_type(dtype, arch));
+    if (other) out.push_back(say(other->message, "; ", said, " is ", name(dtype)));
+  };
+  look("q", "dtype_q", of.q);
+  if (dump.planned.cache.packed_row == 0) look("kv_cache", "dtype_kv", of.kv);
   return out;
 }
 

@@ -1,9 +1,11 @@
 // The tensors of a dump against its lists: rows and heads of Q, output and LSE.
 //
 // A replay refuses what is a violation here. More rows than the batch has are a graph's padding, or
-// rows that the lists leave out: a note. Elements and encodings are checked by a
-// replay (replay/step.hpp).
+// rows that the lists leave out: a note.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "properties/dump/check/lists.hpp"
 #include "properties/dump/dump.hpp"
@@ -11,5 +13,9 @@
 namespace mla::dump {
 
 ListFindings check_tensors(const DecodeDump& dump);
+
+// Q and cache, unless its rows are packed, whose elements are not of the
+// dtypes that the launch was given, and without a launch the planner.
+std::vector<std::string> check_dtypes(const DecodeDump& dump);
 
 }  // namespace mla::dump

@@ -121,7 +121,7 @@ void read_cache_tensors(DecodeDump& dump) {
   const plan::PlanInput& in = dump.planned.call.input;
   const std::int64_t page =
       in.page_size *
-      (cache.packed_row > 0 ? cache.packed_row : cache.widths.key_bytes(in.key.dtype.kv));
+      (cache.packed_row > 0 ? cache.packed_row : cache.widths.key().count() * found->second.width);
   if (!cache.pages && page > 0) cache.pages = std::ssize(found->second.bytes) / page;
 }
 

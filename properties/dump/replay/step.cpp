@@ -7,9 +7,9 @@
 
 #include "core/case/limits.hpp"
 #include "core/engine/launch.hpp"
-#include "core/numeric/fp8.hpp"
 #include "core/paging/pages.hpp"
 #include "core/say.hpp"
+#include "properties/dump/check/elements.hpp"
 #include "properties/dump/check/launch_arguments.hpp"
 #include "properties/generate/tensors.hpp"
 
@@ -23,20 +23,7 @@ Error bad(const std::string& why) {
   return {ErrorCode::usage, why};
 }
 
-// The elements of a tensor: bits that a file may call by their encoding, or IEEE floats.
-struct ElementType {
-  std::int64_t width = 0;          // in bytes
-  std::string_view encoding = {};  // empty: IEEE floats
-};
-constexpr ElementType kBf16 = {2, "BF16"};
-constexpr ElementType kFloat = {4};
-
 using Tensors = std::map<std::string, io::RawArray>;
-
-ElementType element_type(Dtype dtype, Arch arch) {
-  if (dtype == Dtype::bf16) return kBf16;
-  return {1, fp8_variant(arch) == Fp8Variant::e4m3fnuz ? "F8_E4M3FNUZ" : "F8_E4M3"};
-}
 
 // What a tensor must look like: rows of `row` elements.
 struct Expected {
@@ -46,20 +33,6 @@ struct Expected {
   bool more_rows = false;  // rows of a graph's padding may follow
   std::int64_t last = 0;   // the last dimension, where an array has several
 };
-
-// Raw bits are unsigned: a signed byte is a number of some quantisation of its own. bf16 has no
-// such double.
-MaybeError check_elements(const char* key, const io::RawArray& array, const ElementType& type) {
-  const bool floating = array.kind == io::ElementKind::floating;
-  if (array.width != type.width || floating != type.encoding.empty())
-    return bad(say("array '", key, "' has elements of ", 8 * array.width, " bits",
-                   floating ? " (IEEE floats)" : "", ", not of ", 8 * type.width));
-  const bool signed_byte = array.width == 1 && array.kind == io::ElementKind::signed_integer;
-  const std::string_view found = signed_byte ? "I8" : array.encoding;
-  if (found.empty() || found == type.encoding) return std::nullopt;
-  return bad(say("array '", key, "' holds ", found, ": expected ", type.encoding,
-                 ", or its bits as unsigned integers"));
-}
 
 // Whether a dump of several dimensions has them in the order of `e`: rows first, `last` last.
 bool in_order(const io::RawArray& array, std::int64_t elements, const Expected& e) {
@@ -255,13 +228,13 @@ MaybeError fill_tensors(const Tensors& dump, std::int64_t dumped, CapturedStep& 
   if (!cache) return cache.error();
   t.cache.bytes = std::move(*cache);
   if (dump.contains("out")) {
-    const auto out = tensor(dump, "out", per_row(widths.value().count(), kBf16));
+    const auto out = tensor(dump, "out", per_row(widths.value().count(), kBf16Elements));
     if (!out) return out.error();
     step.out.resize(out->size() / 2);
     std::memcpy(step.out.data(), out->data(), out->size());
   }
   if (dump.contains("lse")) {
-    const auto lse = tensor(dump, "lse", per_row(1, kFloat));
+    const auto lse = tensor(dump, "lse", per_row(1, kFloatElements));
     if (!lse) return lse.error();
     step.lse.resize(lse->size() / 4);
     std::memcpy(step.lse.data(), lse->data(), lse->size());

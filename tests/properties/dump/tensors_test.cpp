@@ -75,6 +75,29 @@ TEST_CASE("check: rows of a tensor have the heads of the launch", "[cli][check]"
   CHECK(with_tensors({{"q", array_of(2, {4 * 16 * 576})}}).findings.empty());
 }
 
+TEST_CASE("check: Q and cache have the dtypes of the plan", "[cli][check]") {
+  const Answer wide = with_tensors({{"kv_cache", array_of(4, {9, 1, 576})}});
+  REQUIRE(wide.findings.size() == 1);
+  CHECK(wide.findings[0].rule == kBatchRule);
+  CHECK(wide.findings[0].what ==
+        "array 'kv_cache' has elements of 32 bits, not of 16; dtype_kv is bf16");
+  CHECK(wide.culprit == "the builder");
+  CHECK(wide.diagnosis == "tensors do not have the dtypes of the plan");
+  json step = launched();
+  step["dtype_kv"] = "fp8";
+  const auto narrow = with_tensors({{"kv_cache", array_of(2, {9, 1, 576})}}, step).findings;
+  REQUIRE_FALSE(narrow.empty());
+  CHECK(narrow.back().what ==
+        "array 'kv_cache' has elements of 16 bits, not of 8; dtype_kv is fp8");
+  // The launch says otherwise than the planner was told, and is right.
+  step["launch_dtype_kv"] = "bf16";
+  for (const Finding& f : with_tensors({{"kv_cache", array_of(2, {9, 1, 576})}}, step).findings)
+    CHECK_THAT(f.what, !contains("has elements of"));
+  io::RawArray floats = array_of(2, {4, 16, 576});
+  floats.kind = io::ElementKind::floating;
+  CHECK(with_tensors({{"q", floats}}).findings.size() == 1);
+}
+
 TEST_CASE("check: page ids are held against a cache that was dumped whole", "[cli][check]") {
   json step = launched(-1, {{"seqlens_kv_indptr", {0, 2, 4}}, {"kv_indices", {5, 1, 2, 3}}});
   const io::RawArray cache = array_of(2, {5, 1, 576});
