@@ -1,5 +1,5 @@
 // f64 arithmetic and conversions. The denormals of f64 are always kept (each_lane sees to it).
-#include "hip_backend/gfx_emulator/exec/float-inl.hpp"
+#include "hip_backend/gfx_emulator/exec/half-inl.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -47,13 +47,24 @@ double trig_preop(double a, i32 segment) {
   return std::ldexp(static_cast<double>(bits), scale);
 }
 
+// Sums and products, which bits 2 and 3 of MODE round as they do those of f16.
+template <class F>
+constexpr Handler rounded_by_mode(F) {
+  return [](Wave& w, const Inst& i) {
+    use_half_rounding(w);
+    run_lanes<F, false>(w, i);
+  };
+}
+
 const Entry entries[] = {
-    {"v_add_f64", each_lane([](double a, double b) { return a + b; })},
-    {"v_mul_f64", each_lane([](double a, double b) { return a * b; })},
+    {"v_add_f64", rounded_by_mode([](double a, double b) { return a + b; })},
+    {"v_mul_f64", rounded_by_mode([](double a, double b) { return a * b; })},
     {"v_min_f64", each_lane([](double a, double b) { return lower(a, b); })},
     {"v_max_f64", each_lane([](double a, double b) { return higher(a, b); })},
-    {"v_fma_f64", each_lane([](double a, double b, double c) { return __builtin_fma(a, b, c); })},
-    {"v_fmac_f64", each_lane([](double a, double b, double c) { return __builtin_fma(a, b, c); })},
+    {"v_fma_f64",
+     rounded_by_mode([](double a, double b, double c) { return __builtin_fma(a, b, c); })},
+    {"v_fmac_f64",
+     rounded_by_mode([](double a, double b, double c) { return __builtin_fma(a, b, c); })},
     {"v_trunc_f64", each_lane([](double a) { return __builtin_trunc(a); })},
     {"v_ceil_f64", each_lane([](double a) { return __builtin_ceil(a); })},
     {"v_floor_f64", each_lane([](double a) { return __builtin_floor(a); })},

@@ -87,7 +87,6 @@ const Entry entries[] = {
     {"v_trunc_f32", each_lane([](float a) { return __builtin_truncf(a); })},
     {"v_ceil_f32", each_lane([](float a) { return __builtin_ceilf(a); })},
     {"v_floor_f32", each_lane([](float a) { return __builtin_floorf(a); })},
-    {"v_rndne_f32", each_lane([](float a) { return __builtin_nearbyintf(a); })},
     {"v_fract_f32", each_lane([](float a) { return fraction(a); })},
     {"v_frexp_exp_i32_f32", each_lane([](float a) -> i32 { return exponent_of(a); })},
     {"v_frexp_mant_f32", each_lane([](float a) { return significand_of(a); })},

@@ -169,6 +169,8 @@ const Entry entries[] = {
        return static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(flushed(a))));
      })},
     {"v_sqrt_f32", precise([](float a) { return __builtin_sqrtf(flushed(a)); })},
+    // To nearest, whatever MODE says.
+    {"v_rndne_f32", precise([](float a) { return __builtin_nearbyintf(a); })},
     {"v_sin_f32", precise([](float a) { return sin_of(a); })},
     {"v_cos_f32", precise([](float a) { return cos_of(a); })},
     {"v_div_fixup_f32",

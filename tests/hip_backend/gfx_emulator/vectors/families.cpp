@@ -30,6 +30,7 @@ constexpr Family families[] = {
     {"branches, jumps and modes", flow_vectors},
     {"rounding and denormals", mode_vectors},
     {"rounding of f16", half_mode_vectors},
+    {"rounding of f64", double_mode_vectors},
     {"overflows of f16", overflow_vectors},
 };
 

@@ -8,6 +8,7 @@
 namespace gfx_test {
 
 [[nodiscard]] Vectors dot_vectors(mla::gfx::Arch arch);
+[[nodiscard]] Vectors double_mode_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors ds_exchange_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors ds_lane_vectors(mla::gfx::Arch arch);
 [[nodiscard]] Vectors ds_vectors(mla::gfx::Arch arch);
