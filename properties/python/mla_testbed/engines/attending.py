@@ -53,7 +53,7 @@ def install(arch: str) -> None:
         num_kv_splits: int | None = None, intra_batch_mode: bool = False,
     ) -> tuple[torch.Tensor, None]:
         del num_kv_splits, intra_batch_mode  # speed, and of a plan that is made
-        heads, scale = q.shape[1], sm_scale or q.shape[2]**-0.5
+        heads, scale = q.shape[1], q.shape[2]**-0.5 if sm_scale is None else sm_scale
         if heads != _HEADS or logit_cap:
             raise NotImplementedError(f"a decode of {heads} heads with a cap of {logit_cap:g} is "
                                       f"not served in a run without AITER; expected {_HEADS} and 0")
