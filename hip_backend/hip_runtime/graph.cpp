@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "core/say.hpp"
 #include "hip_backend/hip_runtime/launch.hpp"
@@ -109,7 +110,10 @@ class Branches {
   Branches() : begin_(order().now()), end_(begin_), first_(order().moment().line) {}
   Branches(const Branches&) = delete;
   Branches& operator=(const Branches&) = delete;
-  ~Branches() { order().now() = end_; }
+  ~Branches() {
+    order().now() = end_;
+    for (const Line line : taken_) order().give_back(line);
+  }
   void begin(const Node& node);
   void end(const Node& node);
 
@@ -119,28 +123,29 @@ class Branches {
     Line line = 0;
     bool goes_on = false;  // a node after it has its line
   };
-  [[nodiscard]] Line line_for(const Node& node);
+  [[nodiscard]] Line line_for(const Node& node, const Clock& before);
 
   Clock begin_, end_;
   Line first_;  // 0: taken
+  std::vector<Line> taken_;
   std::map<const Node*, State> done_;
 };
 
-Line Branches::line_for(const Node& node) {
-  for (const Node* const before : node.after) {
-    State& state = done_[before];
+Line Branches::line_for(const Node& node, const Clock& before) {
+  for (const Node* const earlier : node.after) {
+    State& state = done_[earlier];
     if (state.goes_on) continue;
     state.goes_on = true;
     return state.line;
   }
   if (node.after.empty() && first_ != 0) return std::exchange(first_, 0);
-  return order().new_line();
+  return taken_.emplace_back(order().line_after(before));
 }
 
 void Branches::begin(const Node& node) {
   Clock before = begin_;
   for (const Node* const earlier : node.after) before.join(done_[earlier].clock);
-  const Line line = line_for(node);
+  const Line line = line_for(node, before);
   order().step(line, before);
   done_[&node].line = line;
 }

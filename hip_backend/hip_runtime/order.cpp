@@ -1,5 +1,7 @@
 #include "hip_backend/hip_runtime/order.hpp"
 
+#include <algorithm>
+
 #include "core/say.hpp"
 
 namespace mla::hip_runtime {
@@ -9,14 +11,25 @@ Order& order() {
   return instance;
 }
 
-Line Order::new_line() {
-  numbers_.push_back(0);
-  return static_cast<Line>(numbers_.size() - 1);
+Line Order::line_after(const Clock& before) {
+  const auto found = std::find_if(free_.begin(), free_.end(),
+                                  [&](Line line) { return before.covers({line, numbers_[line]}); });
+  if (found == free_.end()) {
+    numbers_.push_back(0);
+    return static_cast<Line>(numbers_.size() - 1);
+  }
+  const Line line = *found;
+  free_.erase(found);
+  return line;
+}
+
+void Order::give_back(Line line) {
+  if (line != 0) free_.push_back(line);
 }
 
 StreamOrder& Order::of(StreamOrder* stream) {
   StreamOrder& out = stream == nullptr ? unnamed_ : *stream;
-  if (out.line == 0) out.line = new_line();
+  if (out.line == 0) out.line = line_after(host_);
   return out;
 }
 

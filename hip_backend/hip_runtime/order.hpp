@@ -6,6 +6,7 @@
 // threads of the host count as one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,7 +37,11 @@ class Order {
   void in_graph() { place_ = "in a graph launched " + place_; }
   // The next work of a line, after all that `before` covers.
   void step(Line line, const Clock& before);
-  [[nodiscard]] Line new_line();
+  // A line for what comes after all that `before` covers, which may be all that one had that was
+  // given back: else clocks would grow with each launch of a graph with branches.
+  [[nodiscard]] Line line_after(const Clock& before);
+  void give_back(Line line);
+  [[nodiscard]] std::size_t lines() const { return numbers_.size() - 1; }
 
  private:
   [[nodiscard]] StreamOrder& of(StreamOrder* stream);
@@ -48,6 +53,7 @@ class Order {
   Moment moment_;
   std::string place_;
   std::vector<std::uint32_t> numbers_ = {0};  // the last one of each line
+  std::vector<Line> free_;
 };
 Order& order();
 

@@ -70,6 +70,7 @@ hipError_t hipStreamDestroy(hipStream_t stream) {
   if (rt::named(stream) == nullptr) return rt::keep(hipErrorInvalidResourceHandle);
   const auto capture = rt::capture_of(stream);
   if (capture && capture->origin == stream) rt::end(capture);
+  rt::order().give_back(stream->order.line);
   return delete stream, hipSuccess;
 }
 hipError_t hipStreamSynchronize(hipStream_t stream) {

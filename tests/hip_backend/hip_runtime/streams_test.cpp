@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "hip_backend/hip_runtime/order.hpp"
 #include "hip_backend/hip_runtime/runtime.hpp"
 #include "own_process.hpp"
 #include "tests/catch.hpp"
@@ -251,6 +252,45 @@ TEST_CASE("branches of a graph that fork from one node race") {
   REQUIRE(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0) == hipSuccess);
   REQUIRE(hipGraphLaunch(executable, s.a) == hipSuccess);
   CHECK(found().size() == 1);
+}
+
+TEST_CASE("a line of works is used again after all that it had, and not before") {
+  hip::Order order;
+  const hip::Clock nothing;
+  const hip::Line first = order.line_after(nothing);
+  order.step(first, nothing);
+  const hip::Clock after = order.now();
+  order.give_back(first);
+  CHECK(order.line_after(nothing) != first);
+  CHECK(order.line_after(after) == first);
+  CHECK(order.line_after(after) != first);
+}
+
+TEST_CASE("launches of one graph, and streams that end, take no more lines each time") {
+  const Streams s;
+  hipGraph_t graph = nullptr;
+  hipGraphExec_t executable = nullptr;
+  REQUIRE(hipStreamBeginCapture(s.a, hipStreamCaptureModeGlobal) == hipSuccess);
+  REQUIRE(hipEventRecord(s.event, s.a) == hipSuccess);
+  REQUIRE(hipStreamWaitEvent(s.b, s.event, 0) == hipSuccess);
+  s.write(s.a);
+  launch_count(s.words + 8, s.b);
+  REQUIRE(hipEventRecord(s.event, s.b) == hipSuccess);
+  REQUIRE(hipStreamWaitEvent(s.a, s.event, 0) == hipSuccess);
+  REQUIRE(hipStreamEndCapture(s.a, &graph) == hipSuccess);
+  REQUIRE(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0) == hipSuccess);
+  std::size_t lines = 0;
+  for (unsigned k = 0; k < 20; ++k) {
+    hipStream_t stream = nullptr;
+    REQUIRE(hipGraphLaunch(executable, k % 2 == 0 ? s.a : s.b) == hipSuccess);
+    REQUIRE(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) == hipSuccess);
+    launch_count(s.words + 16 + k, stream);
+    REQUIRE(hipStreamSynchronize(stream) == hipSuccess);
+    REQUIRE(hipStreamDestroy(stream) == hipSuccess);
+    if (k == 1) lines = hip::order().lines();
+  }
+  CHECK(hip::order().lines() == lines);
+  CHECK(found().empty());
 }
 
 TEST_CASE("memory that is given back is nobody's, and is not given back under a kernel") {
