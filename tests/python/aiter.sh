@@ -20,7 +20,7 @@ if [[ ! -d ${AITER_SRC:-/nonexistent}/aiter ]]; then
   exit 10
 fi
 # As docs/use/aiter-on-a-laptop.md says.
-packages=(pandas einops psutil pyyaml packaging jinja2 tabulate)
+packages=(pandas einops psutil pyyaml packaging jinja2 tabulate pybind11 ninja)
 environment "$venv" "$(<"$triton_requirements") ${packages[*]}" \
   install_triton "${packages[@]}" || {
   echo "skipped: no virtual environment with Triton: pip install -r $triton_requirements ${packages[*]}"

@@ -20,6 +20,9 @@ _DEPENDENCIES_WITH_VALUE = ("-MF", "-MT", "-MQ")
 def hip_options(tools: Toolchain, line: CommandLine) -> list[str]:
     """Options for every HIP source."""
     options = ["-nogpuinc", "-nogpulib", "-Wno-unused-command-line-argument",
+               # With a ROCm in ROCM_PATH or HIP_PATH clang puts its own <algorithm> and <complex>
+               # before the library's, which need what first.h has yet to declare.
+               "-nohipwrapperinc",
                # An error of newer clangs, which ROCm's libraries were not written for.
                "-Wno-missing-template-arg-list-after-template-kw",
                "-D__HIP_PLATFORM_AMD__=1", "-include", "hip/device/first.h", *line.options,

@@ -78,6 +78,17 @@ class Programs(InFolder):
         self.hipcc("-mllvm", "-amdgpu-function-calls=false", *probe)
         self.hipcc("-mllvm", "-no-such-option=1", *probe, code=1)
 
+    def test_a_rocm_that_the_environment_names_changes_no_header(self) -> None:
+        source = self.write("a.hip", """
+            #include <algorithm>
+            #include <complex>
+            #include <hip/hip_runtime.h>
+            __global__ void square(std::complex<float>* z) { *z *= *z; }
+            __global__ void limit(int* n) { *n = std::max(*n, 0); }
+            int main() {}""")
+        for name in ("ROCM_PATH", "HIP_PATH"):
+            self.hipcc("--offload-arch=gfx942", source, "-o", "a", **{name: str(ROCM)})
+
     def test_text_on_stdin_is_compiled(self) -> None:
         self.hipcc("-x", "hip", "-c", "-o", "/dev/null", "-",
                    text="__host__ __device__ int f() { return 1; }")
