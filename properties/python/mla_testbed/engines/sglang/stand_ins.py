@@ -13,9 +13,8 @@ import torch
 
 from .. import plain
 from ..moved import found
-from . import machine
-
-SUPPORTED = "SGLang 0.5.19"
+from . import releases
+from .releases import SUPPORTED
 
 
 def install(version: str) -> None:
@@ -45,9 +44,8 @@ def install(version: str) -> None:
     backend = importlib.import_module(layers + "attention.aiter_backend")
     backend.flash_attn_varlen_func = aiter.flash_attn_varlen_func  # type: ignore[attr-defined]
     # The rest is SGLang's own, for devices on which it has no compiled kernel.
-    module = "sglang.srt.model_executor.forward_batch_info:"
-    _, _, native = found(engine, SUPPORTED, module + "_clamp_position_native")
-    put(module + "clamp_position", plain.counted("clamp_position", native))
+    put("sglang.srt.model_executor.forward_batch_info:clamp_position",
+        plain.counted("clamp_position", releases.clamp_position(engine)))
     _drafts(engine, put)
 
 
@@ -71,7 +69,7 @@ def own_rope(version: str) -> None:
 
 def _drafts(engine: str, put: Callable[[str, Any], None]) -> None:
     """What speculation asks of sgl_kernel: SGLang's Triton kernels and torch."""
-    trees, common = "sglang.srt.speculative.eagle_utils:", "sglang.srt.utils.common:fast_topk"
+    trees, common = releases.trees() + ":", "sglang.srt.utils.common:fast_topk"
     _, _, topk = found(engine, SUPPORTED, common)
     _, _, build = found(engine, SUPPORTED, trees + "sgl_build_tree_kernel_triton")
     _, _, verify = found(engine, SUPPORTED, trees + "verify_tree_greedy_triton")
@@ -86,7 +84,7 @@ def _drafts(engine: str, put: Callable[[str, Any], None]) -> None:
 
     put("sglang.srt.speculative.spec_utils:fast_topk", plain.counted("fast_topk", topk))
     put(trees + "sgl_build_tree_kernel_efficient", built)
-    put(f"{machine.COMPILED}:verify_tree_greedy", verified)
+    put(f"{releases.verifier()}:verify_tree_greedy", verified)
     for user in ("eagle_worker_v2", "standalone_worker_v2", "draft_utils", "eagle_worker_common"):
         module = importlib.import_module(f"sglang.srt.speculative.{user}")
         if hasattr(module, "fast_topk"):

@@ -22,7 +22,7 @@ from ..engine import Machine
 from ..fa import served
 from ..moved import replace
 from ..observed import Observed
-from . import gloo, indexer, machine, stand_ins
+from . import gloo, indexer, machine, releases, stand_ins
 from .watched import Watch
 
 _BACKENDS = {"mla": {"attention_backend": "aiter"},
@@ -53,8 +53,10 @@ class Whole:
         without = modules == WITHOUT
         if without:
             attending.expect(scenario)
-        # SGLang's own switch, for a compiled sampler of AITER that is not served.
+        # SGLang's own switches, for a compiled sampler of AITER that is not served, and for a tree of
+        # prefixes in Rust, whose tensors are of a device that C++ does not find here.
         os.environ["SGLANG_DISABLE_AITER_GREEDY_SAMPLE"] = "1"
+        os.environ["SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND"] = "python"
         if scenario.cache == "bf16":  # the floor of bf16 knows nothing of a prefill in fp8
             os.environ["SGLANG_AITER_FP8_PREFILL_ATTN"] = "0"
         os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
@@ -93,8 +95,6 @@ class Whole:
 
     def start(self, scenario: Scenario, folder: pathlib.Path) -> None:
         """SGLang's Scheduler, with the model of a folder."""
-        from sglang.srt.managers.scheduler import Scheduler
-        from sglang.srt.runtime_context import publish
         from sglang.srt.server_args import PortArgs, ServerArgs
 
         s = scenario
@@ -110,11 +110,13 @@ class Whole:
             kv_cache_dtype=_cache(s), disable_cuda_graph=not s.graphs,
             disable_prefill_cuda_graph=True, cuda_graph_bs_decode=_sizes(s), **_ranks(s),
             **_speculation(s, folder))
-        publish(arguments, role="scheduler")
-        ports, number, data = PortArgs.init_new(arguments), 0, None
+        number = 0 if self._rank is None else self._rank.number
+        replica = None if self._rank is None else number
+        releases.publish(arguments, number, replica)
+        ports = PortArgs.init_new(arguments)
         if self._rank is not None:
-            ports.nccl_port, number, data = self._rank.port, self._rank.number, self._rank.number
-        self._scheduler = Scheduler(arguments, ports, 0, number, 0, 0, 0, 0, data)
+            ports.nccl_port = self._rank.port
+        self._scheduler = releases.scheduler(arguments, ports, number, replica)
         self._fed()
 
     def _fed(self) -> None:
@@ -127,7 +129,7 @@ class Whole:
                 self._seen.append(request)
             return queue(request, *rest, **named)
 
-        def receive(_: Any) -> list[Any]:
+        def receive(_: Any, *rest: Any, **named: Any) -> list[Any]:
             self._turn += 1
             if self._rank is not None and self._turn <= self._rank.arrives(self._scenario):
                 self._rank.collectives.all_done(False)
