@@ -162,19 +162,6 @@ def test_a_copy_has_happened_after_the_host_waited(late):
     assert there.tolist() == [0, 0]
 
 
-def test_streams_and_events_of_any_device_are_those_of_the_gpu(late):
-    side = torch.Stream(device=torch.device("cuda"))
-    assert side == torch.cuda.current_stream()
-    event = torch.Event("cuda", enable_timing=True)
-    with side:
-        event.record(side)
-    pinned = torch.zeros(2, pin_memory=True)
-    there = pinned.to("cuda", non_blocking=True)
-    event.synchronize()
-    pinned.fill_(7)
-    assert there.tolist() == [0, 0]
-
-
 def test_a_copy_from_pageable_memory_is_never_late(late):
     pageable = torch.zeros(2)
     there = pageable.to("cuda", non_blocking=True)
@@ -388,13 +375,3 @@ def test_a_queued_copy_keeps_its_source_whatever_stream_is_recorded():
         assert host.tolist() == [0, 1, 2]
     with pytest.raises((RuntimeError, TypeError)):
         torch.zeros(1).record_stream(None)
-
-
-def test_a_stream_context_can_be_entered_again():
-    with world.entered(world.machine("gfx942")):
-        context = torch.cuda.stream(torch.cuda.Stream())
-        for _ in range(2):
-            with context:
-                assert torch.zeros(1, device="cuda").item() == 0
-        with torch.cuda.StreamContext(torch.cuda.Stream()):
-            pass

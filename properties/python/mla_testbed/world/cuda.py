@@ -16,6 +16,7 @@ HIP_VERSION = "7.2.0"
 
 def install(state: State, patches: Patches) -> None:
     """Replaces the functions of torch.cuda that ask a driver."""
+    streams.enter_default()
     for cls in (streams.Stream, streams.Event, graphs.CUDAGraph):
         patches.set(cls, "state", state)
     for name, value in {**_queries(state), **_memory(state), **_work(state)}.items():
@@ -75,15 +76,13 @@ def _memory(state: State) -> dict[str, Any]:
 
 
 def _work(state: State) -> dict[str, Any]:
-    stream = streams.Stream()
-
     def synchronize(device: Any = None) -> None:
         state.refuse_while_capturing("torch.cuda.synchronize()")
         state.late.wait()
 
     return {
-        "synchronize": synchronize, "current_stream": lambda device=None: stream,
-        "default_stream": lambda device=None: stream, "set_stream": lambda stream: None,
+        "synchronize": synchronize, "current_stream": streams.current,
+        "default_stream": streams.default, "set_stream": streams.choose,
         "stream": streams.StreamContext, "StreamContext": streams.StreamContext,
         "Stream": streams.Stream, "Event": streams.Event,
         "CUDAGraph": graphs.CUDAGraph, "graph": graphs.graph,

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 import time
 from typing import Any
 
 from .state import State
 
+#: Handles of streams come round, as torch's: 32 of them, none of the default stream's.
+_handles = itertools.cycle(range(1, 33))
+
 
 class Stream:
-    """A stream: every stream is the one, since nothing runs beside anything else."""
+    """A stream: every stream is the one, since nothing runs beside anything else. Only handles
+    tell them apart, for programs that look for one that is not taken."""
 
     state: State  # set by the world that is entered
-    cuda_stream = 0
-    stream_id = 0
 
     def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
         self.priority = priority
+        self.cuda_stream = self.stream_id = next(_handles)
 
     @property
     def device(self) -> Any:
@@ -51,16 +56,50 @@ class Stream:
         return event
 
     def __enter__(self) -> Stream:
+        _entered.streams.append(self)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        return None
+        _entered.streams.pop()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream)
 
     def __hash__(self) -> int:
         return 0
+
+
+class _Entered(threading.local):
+    """The streams that a thread is in, the innermost last."""
+
+    def __init__(self) -> None:
+        default = Stream()
+        default.cuda_stream = default.stream_id = 0
+        self.streams = [default]
+
+
+_entered = _Entered()
+
+
+def enter_default() -> None:
+    """Begins a world: this thread is in its default stream alone."""
+    _entered.streams[:] = [default()]
+
+
+def current(device: Any = None) -> Stream:
+    """The stream that this thread works in."""
+    return _entered.streams[-1]
+
+
+def default(device: Any = None) -> Stream:
+    """The stream of whoever chose none."""
+    return _Entered().streams[0]
+
+
+def choose(stream: Any) -> None:
+    """Makes a stream the one that this thread works in; None changes nothing."""
+    if stream is not None:
+        _entered.streams[-1] = stream
 
 
 class Event:
@@ -112,7 +151,7 @@ class StreamContext:
         self.stream = stream
 
     def __enter__(self) -> None:
-        return None
+        _entered.streams.append(self.stream or current())
 
     def __exit__(self, *_: Any) -> None:
-        return None
+        _entered.streams.pop()

@@ -13,7 +13,7 @@ import torch
 
 from .. import plain
 from ..moved import replace
-from .stand_ins import SUPPORTED
+from .releases import SUPPORTED
 
 _PLACE = "sglang.srt.distributed.device_communicators.pynccl:PyNcclCommunicator."
 

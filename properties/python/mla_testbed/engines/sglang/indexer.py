@@ -20,22 +20,29 @@ from ... import world
 from .. import plain
 from ..e2e.indexed import hadamard
 from ..moved import found
-from . import machine
-from .stand_ins import SUPPORTED
+from . import machine, releases
+from .releases import QUANTISERS, SUPPORTED
 
 #: SGLang makes pages of 64 tokens where AITER has its Gluon kernel, and else, or asked for, of 1.
 BLOCKS = (1, 64)
-_KERNELS = "sglang.kernels.ops.attention."
 _ELEMENTS, _LEAST, _TILE = 128, 1e-4, 16
 
 
 def prepare(block: int) -> None:
-    """SGLang's own switch, and packages that are not installed, before it is imported."""
+    """SGLang's own switches, and packages that are not installed, before it is imported."""
     os.environ["SGLANG_DSA_HIP_DISABLE_PRESHUFFLE"] = str(int(block == 1))
+    legacy_writer()
     _module("fast_hadamard_transform", hadamard_transform=plain.counted(
         "hadamard_transform", _hadamard))
     if importlib.util.find_spec("tilelang") is None:
-        _put(_KERNELS + "dsa.tilelang_kernel", act_quant=plain.counted("act_quant", act_quant))
+        for module in QUANTISERS:
+            _put(module, act_quant=plain.counted("act_quant", act_quant))
+
+
+def legacy_writer() -> None:
+    """SGLang's own switch: on gfx950 releases from 0.5.21 on write the indexer's cache by a fused
+    kernel, with a parameter that AITER up to August 2026 lacks."""
+    os.environ["SGLANG_DISABLE_AITER_FUSED_FP8_DSA_INDEXER"] = "1"
 
 
 def install(version: str) -> None:
@@ -55,7 +62,7 @@ def kernels(version: str) -> None:
     """The writer, the gather and top-k alone; raises as `install`."""
     _replace(version, "sglang.srt.layers.attention.dsa.dsa_indexer:indexer_k_quant_and_cache",
              "indexer_k_quant_and_cache", write)
-    accessor = _KERNELS + "dsa.index_buf_accessor:"
+    accessor = releases.gather() + ":"
     if found(f"SGLang {version}", SUPPORTED, accessor + "_use_aiter_preshuffle")[2]:
         _replace(version, accessor + "cp_gather_indexer_k_quant_cache",
                  "cp_gather_indexer_k_quant_cache", gather)

@@ -1,6 +1,6 @@
-"""Releases of SGLang that whole runs serve, and what differs between them: nothing else asks for one.
+"""Releases of SGLang that whole runs serve, and what differs between them.
 
-Other releases are tried: what they lack is named by moved.MovedError.
+Nothing else asks for one. Other releases are tried: what they lack is named by moved.MovedError.
 """
 
 from __future__ import annotations
@@ -16,32 +16,42 @@ from . import machine
 #: Those that scenarios passed on, oldest first (docs/use/engines.md).
 SERVED = ("0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23")
 SUPPORTED = f"SGLang {SERVED[0]} to {SERVED[-1]}"
+#: Modules of the quantisation in tilelang, of older and newer releases.
+QUANTISERS = ("sglang.kernels.ops.attention.dsa.tilelang_kernel",
+              "sglang.kernels.ops.quantization.act_quant_tilelang")
 _CLAMP = "sglang.kernels.ops.attention.clamp_position"
 
 
 def clamp_position(engine: str) -> Callable[..., Any]:
     """SGLang's own positions of a decode, for devices on which it has no compiled kernel."""
-    if importlib.util.find_spec(_CLAMP) is None:
-        module = "sglang.srt.model_executor.forward_batch_info:_clamp_position_native"
-        native: Callable[..., Any] = found(engine, SUPPORTED, module)[2]
-        return native
-    operation = found(engine, SUPPORTED, _CLAMP + ":_CLAMP_POSITION")[2]
-    native = operation.forward_native
+    module = "sglang.srt.model_executor.forward_batch_info:_clamp_position_native"
+    native: Callable[..., Any] = (
+        found(engine, SUPPORTED, _CLAMP + ":_CLAMP_POSITION")[2].forward_native if _has(_CLAMP)
+        else found(engine, SUPPORTED, module)[2])
     return native
 
 
 def trees() -> str:
     """The module of the Triton kernels of drafts' trees."""
     moved = "sglang.kernels.ops.speculative.spec_tree"
-    there = importlib.util.find_spec(moved) is not None and hasattr(
-        importlib.import_module(moved), "sgl_build_tree_kernel_triton")
+    there = _has(moved) and hasattr(importlib.import_module(moved), "sgl_build_tree_kernel_triton")
     return moved if there else "sglang.srt.speculative.eagle_utils"
 
 
 def verifier() -> str:
     """The module of which a step that verifies drafts imports its compiled kernel."""
     moved = "sglang.kernels.ops.speculative.tree"
-    return machine.COMPILED if importlib.util.find_spec(moved) is None else moved
+    return moved if _has(moved) else machine.COMPILED
+
+
+def gather() -> str:
+    """The module that gathers keys of the indexer's cache."""
+    moved = "sglang.kernels.ops.kvcache.dsa_index_k_cache"
+    return moved if _has(moved) else "sglang.kernels.ops.attention.dsa.index_buf_accessor"
+
+
+def _has(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
 
 
 def scheduler(arguments: Any, ports: Any, rank: int, replica: int | None) -> Any:

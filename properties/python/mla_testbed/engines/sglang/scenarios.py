@@ -12,7 +12,7 @@ import torch
 from ..step import EngineStep, steps_of
 from . import attention, server, sparse_indexer, versions
 from .adapter import SglangEngine, server_of
-from .stand_ins import SUPPORTED
+from .releases import SUPPORTED
 
 #: Bytes of a key of an indexer: 128 codes and a scale.
 _INDEX_ROW = 132

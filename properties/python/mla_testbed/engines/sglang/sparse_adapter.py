@@ -19,7 +19,7 @@ from ..engine import Machine
 from ..line import CaseLine
 from ..sparse.step import TOPKS, SparseStep, model_of
 from ..step import EngineStep
-from . import attention, batch, server, sparse_indexer, versions
+from . import attention, batch, indexer, server, sparse_indexer, versions
 from .adapter import SglangEngine, server_of
 from .attention import Kept
 from .batch import Mode
@@ -45,6 +45,7 @@ class SglangSparse(SglangEngine):
     """
 
     def __init__(self, of: Machine) -> None:
+        indexer.legacy_writer()
         super().__init__(of)
         self.module = importlib.import_module(BACKEND)
         self.sources = (str(self.module.__file__),)

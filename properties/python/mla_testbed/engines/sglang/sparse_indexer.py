@@ -27,7 +27,7 @@ from ..sparse.indexer import HEADS, Gather, Indexed, before_step, inputs_of, of_
 from ..sparse.step import SparseStep
 from . import indexer, server
 from .attention import Kept
-from .stand_ins import SUPPORTED
+from .releases import QUANTISERS, SERVED
 
 #: Products of a row's and a key's heads that are computed at most in a step: rows times keys.
 MOST_LOGITS = 1 << 18
@@ -35,13 +35,12 @@ MOST_LOGITS = 1 << 18
 UNFUSED = 2048
 #: A slot that is not the request's own.
 NOWHERE = 1 << 24
-_QUANT = "sglang.kernels.ops.attention.dsa.tilelang_kernel"
 _DSA = "sglang.srt.layers.attention.dsa."
 
 
 def there(version: str, *, attends: bool) -> bool:
     """Whether this SGLang's indexer is run: its logits are AITER's kernels."""
-    return attends and f"SGLang {version}" == SUPPORTED
+    return attends and version in SERVED
 
 
 def block_is_served(block: int) -> bool:
@@ -133,12 +132,12 @@ class Indexer:
         q[:live], weights[:live] = inputs.q, inputs.weights
         keys = put(new.keys).to(torch.bfloat16)
         codes, heads = put(q).view(FP8[inputs.case.fp8]), put(weights)[:, :, None]
-        quant = types.ModuleType(_QUANT)
+        quant = types.ModuleType("act_quant")
         vars(quant)["act_quant"] = lambda *_: (codes, torch.ones(rows, HEADS, 1, device="cuda"))
         layer = mock.patch.multiple(
             self._layer, _get_q_k_bf16=lambda *_, **__: (codes, keys, None),
-            _get_k_bf16=lambda *_: keys, _get_logits_head_gate=lambda *_: heads)
-        with layer, mock.patch.dict(sys.modules, {_QUANT: quant}), \
+            _get_k_bf16=lambda *_, **__: keys, _get_logits_head_gate=lambda *_: heads)
+        with layer, mock.patch.dict(sys.modules, dict.fromkeys(QUANTISERS, quant)), \
                 forward_context(ForwardContext(attn_backend=self._backend)):
             yield
 

@@ -53,12 +53,12 @@ def _one_group() -> None:
 
 
 def _one_rank(parallel: Any) -> None:
-    """Widths that SGLang otherwise asks process groups for."""
-    for name in ("attn_tp_size", "attn_dcp_size"):
+    """Widths and places that SGLang otherwise asks process groups for."""
+    for name, value in (("attn_tp_size", 1), ("attn_dcp_size", 1), ("attn_dcp_rank", 0)):
         try:
             getattr(parallel, name)
         except (RuntimeError, AssertionError):
-            forced = parallel.override(**{name: 1})
+            forced = parallel.override(**{name: value})
             forced.__enter__()  # for the rest of the process
             _forced.append(forced)
 

@@ -20,7 +20,7 @@ from ..e2e.written import Written
 from ..moved import replace
 from ..observed import Observed
 from . import metadata
-from .stand_ins import SUPPORTED
+from .releases import SUPPORTED
 
 _POOL = "sglang.srt.mem_cache.memory_pool:MLATokenToKVPool."
 _RUNNER = "sglang.srt.model_executor.model_runner:ModelRunner."

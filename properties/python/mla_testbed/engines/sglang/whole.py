@@ -45,7 +45,7 @@ class Whole:
         UsageError: a scenario that is not served.
     """
 
-    name, supported = "sglang", stand_ins.SUPPORTED
+    name, supported = "sglang", releases.SUPPORTED
     first_draft = drafts.LEFT_OUT
 
     def __init__(self, scenario: Scenario, units: int, modules: str = "ported") -> None:
@@ -53,8 +53,8 @@ class Whole:
         without = modules == WITHOUT
         if without:
             attending.expect(scenario)
-        # SGLang's own switches, for a compiled sampler of AITER that is not served, and for a tree of
-        # prefixes in Rust, whose tensors are of a device that C++ does not find here.
+        # SGLang's own switches, for a compiled sampler of AITER that is not served, and for a tree
+        # of prefixes in Rust, whose tensors are of a device that C++ does not find here.
         os.environ["SGLANG_DISABLE_AITER_GREEDY_SAMPLE"] = "1"
         os.environ["SGLANG_UNIFIED_RADIX_TREE_CORE_BACKEND"] = "python"
         if scenario.cache == "bf16":  # the floor of bf16 knows nothing of a prefill in fp8
