@@ -32,6 +32,12 @@ std::string planned_unmasked(const PlannerCall& call) {
                  : " masks only what a causal plan leaves out: right for no causal model");
 }
 
+// A plan of a step that computes nothing, which every planner gets right.
+std::string without_rows(const PlannerCall& call) {
+  if (!call.input.qo_indptr.empty() && call.input.qo_indptr.back() > 0) return {};
+  return "no request has a row: nothing is judged but that the plan has no work";
+}
+
 // What the launch alone would tell of a mask.
 std::string untold_mask(const PlannerCall& call) {
   if (call.causal_given) return {};
@@ -124,7 +130,8 @@ std::optional<KernelEntry> kernel_of(const PlannerCall& call) {
 std::vector<std::string> plan_notes(const Planning& planned, const Launch* launch,
                                     const plan::PlanCheckInput& input) {
   const PlannerCall& call = planned.call;
-  std::vector<std::string> notes = {untold_mask(call),
+  std::vector<std::string> notes = {without_rows(call),
+                                    untold_mask(call),
                                     planned_unmasked(call),
                                     hidden_pieces(call, input),
                                     may_hide_keys(call, launch, input),

@@ -129,6 +129,21 @@ TEST_CASE("check: a call that does not say whether it is causal is one, and that
   CHECK(answer.notes[0] == "is_causal is not given: judged as a causal step");
 }
 
+TEST_CASE("check: a step without a row is noted, and no other is", "[cli][check]") {
+  json step = launched();
+  step["seqlens_qo_indptr"] = step["seqlens_kv_indptr"] = {0};
+  step["kv_last_page_lens"] = json::array();
+  step["work_indptr"] = std::vector<int>(5, 0);
+  step["work_info"] = step["reduce_final_map"] = step["reduce_partial_map"] = json::array();
+  step["reduce_indptr"] = {0, 0, 0};
+  for (const char* key : kBuffers) step.erase(std::string("launch_") + key);
+  for (const char* key : kLists) step.erase(std::string("launch_") + key);
+  const Answer answer = checked(step);
+  CHECK(answer.findings.empty());
+  CHECK(says(answer.notes, "no request has a row: nothing is judged"));
+  CHECK_FALSE(says(checked(launched()).notes, "no request has a row"));
+}
+
 TEST_CASE("check: what the launch alone says of page ids is noted too", "[cli][check]") {
   json step = launched(-1, {{"seqlens_kv_indptr", {0, 2, 4}}});
   step["launch_kv_indices"] = {5, 0, 2, 3};

@@ -4,13 +4,13 @@
 #   tests/python/engines/smoke.sh BUILD vllm|sglang
 #   tests/python/engines/smoke.sh BUILD vllm plants    FA, sparse MLA and ranks, and defects planted in vLLM's
 #   tests/python/engines/smoke.sh BUILD vllm|sglang e2e    the whole engine serves a scenario
-#   tests/python/engines/smoke.sh BUILD vllm e2e 0.30.0    an older release does
+#   tests/python/engines/smoke.sh BUILD vllm|sglang e2e 0.30.0    another release does
 #
 # Where AITER_SRC names a source tree of AITER, a few cases are attended too. Elsewhere the builder,
 # and the whole engine, run on this project's planners (--without-aiter). The environment lies in
-# BUILD/venv-smoke-ENGINE, that of an older release in BUILD/venv-smoke-ENGINE-VERSION, over the
+# BUILD/venv-smoke-ENGINE, that of another release in BUILD/venv-smoke-ENGINE-VERSION, over the
 # torch of BUILD/venv-triton, and is made once. Exit: 0 all passed, 1 a test failed, 2 usage, 10
-# skipped: pip cannot install the engine, or plants or an older release without AITER_SRC.
+# skipped: pip cannot install the engine, or plants or another release without AITER_SRC.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -18,13 +18,14 @@ root=$(cd "$here/../../.." && pwd)
 . "$here/../environment.sh"
 build=$(cd "${1?smoke.sh needs a build directory}" && pwd)
 engine=${2?smoke.sh needs an engine, vllm or sglang}
-older=${4-}
-if [[ -n $older && ! "$engine $3 $older" =~ ^vllm\ e2e\ [0-9.]+$ ]]; then
-  echo "smoke.sh: '$engine $3 $older' is unknown; expected vllm e2e and a version such as 0.30.0" >&2
+release=${4-}
+if [[ -n $release && ! "$engine $3 $release" =~ ^(vllm|sglang)\ e2e\ [0-9.]+$ ]]; then
+  echo "smoke.sh: '$engine $3 $release' is unknown; expected vllm e2e or sglang e2e, and a version" \
+    "such as 0.30.0" >&2
   exit 2
 fi
 base=$build/venv-triton
-venv=$build/venv-smoke-$engine${older:+-$older}
+venv=$build/venv-smoke-$engine${release:+-$release}
 requirements=$root/properties/python/mla_testbed/engines/$engine/requirements.txt
 tests=("$here/smoke_test.py")
 needs_aiter=
@@ -32,9 +33,9 @@ if [[ ${3-} == plants ]]; then
   tests=("$here/vllm_fa_test.py" "$here/vllm_sparse_test.py" "$here/vllm_ranks_test.py")
   export MLA_TESTBED_VLLM=$venv
   needs_aiter=1
-elif [[ -n $older ]]; then
-  tests=("$here/vllm_older_test.py")
-  export MLA_TESTBED_OLDER=$older
+elif [[ -n $release ]]; then
+  tests=("$here/other_release_test.py")
+  export MLA_TESTBED_RELEASE=$release
   needs_aiter=1
 elif [[ ${3-} == e2e ]]; then
   tests=("$here/${engine}_e2e_test.py")
@@ -49,12 +50,12 @@ aiter=()  # what AITER's Python imports beside what an engine does
 
 # vllm: nothing is compiled. With "+empty" in its version, pip would take it for another one.
 engine_vllm() {
-  local version=${older:-0.33.0}
+  local version=${release:-0.33.0}
   VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=$version \
     "$@" --no-binary vllm --no-build-isolation "vllm==$version"
 }
 engine_sglang() {
-  "$@" sglang==0.5.19
+  "$@" "sglang==${release:-0.5.19}"
 }
 install_engine() {
   local site pip=(timeout 900 "$1/bin/pip" install -qq --no-compile)
@@ -73,7 +74,7 @@ environment "$base" "$(<"$triton_requirements")" install_triton || {
   echo "skipped: no virtual environment with Triton: pip install -r $triton_requirements"
   exit 10
 }
-environment "$venv" "$(cat "$triton_requirements" "$requirements" "${BASH_SOURCE[0]}")${aiter[*]}$older" \
+environment "$venv" "$(cat "$triton_requirements" "$requirements" "${BASH_SOURCE[0]}")${aiter[*]}$release" \
   install_engine || {
   echo "skipped: pip cannot install $engine and $requirements"
   exit 10

@@ -48,6 +48,11 @@ def test_an_operation_of_the_device_runs_on_what_the_world_has_there(operations)
     assert torch.ops.mla_testbed_test.both(ones).tolist() == [2, 2]  # its own for the CPU stays
 
 
+def test_a_world_knows_which_list_of_stage_1_is_an_address_alone(operations):
+    assert world.active().state.addresses == {
+        "aiter::mla_decode_stage1_asm_fwd": ("kv_page_indices",)}
+
+
 def test_a_graph_records_such_an_operation_once(operations):
     operations.define("add_one(Tensor(a!) x) -> ()")
     operations.impl("add_one", lambda x: (x.add_(1), None)[1], "CPU")

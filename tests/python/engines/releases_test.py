@@ -1,9 +1,11 @@
-"""What whole runs ask of each release of vLLM: as the newest does by itself, whatever was set."""
+"""Releases of engines that whole runs serve, and what is asked of each release of vLLM: as the
+newest does by itself, whatever was set."""
 
 import os
 import re
 
 import pytest
+from mla_testbed.engines.sglang import releases as sglang
 from mla_testbed.engines.vllm import releases
 
 #: What a run depends on, and why it would be another one.
@@ -30,8 +32,9 @@ def test_torch_compiles_if_the_user_asks_for_it(monkeypatch):
     assert os.environ["TORCHDYNAMO_DISABLE"] == "0"
 
 
-def test_the_releases_that_are_served_are_in_order_and_named():
-    parts = [tuple(map(int, one.split("."))) for one in releases.SERVED]
+@pytest.mark.parametrize("engine", [releases, sglang], ids=["vllm", "sglang"])
+def test_the_releases_that_are_served_are_in_order_and_named(engine):
+    parts = [tuple(map(int, one.split("."))) for one in engine.SERVED]
     assert parts == sorted(set(parts))
-    first, last = re.findall(r"[0-9.]+", releases.SUPPORTED)
-    assert (first, last) == (releases.SERVED[0], releases.SERVED[-1])
+    first, last = re.findall(r"[0-9.]+", engine.SUPPORTED)
+    assert (first, last) == (engine.SERVED[0], engine.SERVED[-1])
