@@ -131,3 +131,33 @@ def test_an_access_out_of_bounds_is_p06_and_another_exception_p28(problem, expec
 def test_work_that_costs_too_much_is_not_attended():
     found = judged("NoScale", "mla1:8q4s4k;dtype=fp8/fp8;scale=1/2")
     assert (found.verdict, found.attended) == (PASS, 0)
+
+
+def caught(body):
+    """The verdict of an exception that `body` raises as an engine would."""
+    found = []
+    try:
+        with raised.turned(found, Decode().steps(LIVE)[0], "fake"):
+            body()
+    except raised.NotJudged as e:
+        return str(e)
+    return found[0].property
+
+
+def test_a_stand_in_that_is_called_otherwise_says_nothing_about_the_engine():
+    def inner():
+        raised.place(1, 2)
+
+    said = "fake calls what stands in for its own function otherwise: place() "
+    assert f"{said}takes 1 positional argument but 2 were given (judge_test.py" in caught(inner)
+    assert f"{said}missing 1 required positional argument" in caught(lambda: raised.place())
+    assert f"{said}got an unexpected keyword argument 'x'" in caught(lambda: raised.place(x=1))
+
+
+def test_an_engine_that_calls_its_own_function_otherwise_fails():
+    def own(x):
+        return x
+
+    assert caught(lambda: own(1, 2)) == "P28"
+    assert caught(lambda: int("x", y=2)) == "P28"
+    assert caught(lambda: 1 + "place() got it") == "P28"

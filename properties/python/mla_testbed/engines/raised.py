@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
+import re
 import traceback
+import types
 from collections.abc import Iterator
 
 from ..errors import FaultError, InternalError, LibraryError, OverrunError, RefusedError
@@ -12,6 +15,8 @@ from .findings import BUILD, Finding
 from .step import EngineStep
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+#: What Python says of a call whose arguments a function does not have.
+_CALL = re.compile(r"([\w.<>]+)\(\) (?:got|takes|missing) ")
 
 
 class NotJudged(RuntimeError):
@@ -37,8 +42,22 @@ def turned(
         problem = getattr(e, "problem", "")
         if problem in ("not-implemented", "instruction-limit"):
             raise NotJudged(f"{first_line(e)} {place(e)}") from e
+        if calls_otherwise(e):
+            raise NotJudged(f"{engine} calls what stands in for its own function otherwise: "
+                            f"{first_line(e)} {place(e)}") from e
         findings.append(Finding(_property(e, problem), step.number, f"{engine} raised "
                                 f"{type(e).__name__}: {first_line(e)} {place(e)}", _rest(e), stage))
+
+
+def calls_otherwise(error: BaseException) -> bool:
+    """Whether an engine, of another release say, called a function of this package that stands in
+    for its own, with arguments that this one does not have."""
+    said = _CALL.match(str(error)) if isinstance(error, TypeError) else None
+    frames = traceback.extract_tb(error.__traceback__)
+    if said is None or not frames or frames[-1].filename.startswith(_OURS):
+        return False
+    return any(type(one) is types.FunctionType and one.__qualname__ == said[1]
+               and one.__code__.co_filename.startswith(_OURS) for one in gc.get_objects())
 
 
 def _property(error: BaseException, problem: str) -> str:
