@@ -204,12 +204,21 @@ MLA_BF16 __hip_bfloat16 __hmax(__hip_bfloat16 a, __hip_bfloat16 b) {
 MLA_BF16 __hip_bfloat16 __hmin(__hip_bfloat16 a, __hip_bfloat16 b) {
   return a < b || __hisnan(b) ? a : b;
 }
-#define MLA_COMPARE(name, symbol)                                     \
-  MLA_BF16 bool __h##name(__hip_bfloat16 a, __hip_bfloat16 b) {       \
-    return a symbol b;                                                \
-  }                                                                   \
-  MLA_BF16 bool __hb##name##2(__hip_bfloat162 a, __hip_bfloat162 b) { \
-    return a.x symbol b.x && a.y symbol b.y;                          \
+MLA_BF16 __hip_bfloat162 __hmax2(__hip_bfloat162 a, __hip_bfloat162 b) {
+  return {__hmax(a.x, b.x), __hmax(a.y, b.y)};
+}
+MLA_BF16 __hip_bfloat162 __hmin2(__hip_bfloat162 a, __hip_bfloat162 b) {
+  return {__hmin(a.x, b.x), __hmin(a.y, b.y)};
+}
+#define MLA_COMPARE(name, symbol)                                               \
+  MLA_BF16 bool __h##name(__hip_bfloat16 a, __hip_bfloat16 b) {                 \
+    return a symbol b;                                                          \
+  }                                                                             \
+  MLA_BF16 __hip_bfloat162 __h##name##2(__hip_bfloat162 a, __hip_bfloat162 b) { \
+    return {a.x symbol b.x, a.y symbol b.y};                                    \
+  }                                                                             \
+  MLA_BF16 bool __hb##name##2(__hip_bfloat162 a, __hip_bfloat162 b) {           \
+    return a.x symbol b.x && a.y symbol b.y;                                    \
   }
 MLA_COMPARE(eq, ==)
 MLA_COMPARE(ne, !=)

@@ -123,7 +123,9 @@ hipError_t hipLaunchCooperativeKernel(Kernel kernel, dim3 grid, dim3 block, void
 }
 #define HIP_KERNEL_NAME(...) __VA_ARGS__
 #define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
-#define hipLaunchKernelGGL(kernel, grid, block, lds, stream, ...) \
+// In two steps, so that a macro may stand for several arguments.
+#define hipLaunchKernelGGL(kernel, ...) hipLaunchKernelGGLInternal(kernel, __VA_ARGS__)
+#define hipLaunchKernelGGLInternal(kernel, grid, block, lds, stream, ...) \
   kernel<<<(grid), (block), (lds), (stream)>>>(__VA_ARGS__)
 template <class Kernel>
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel kernel, int block_size,

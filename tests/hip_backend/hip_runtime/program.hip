@@ -170,8 +170,9 @@ std::vector<std::int32_t> indices() {
 std::vector<std::int32_t> counted(const std::vector<std::int32_t>& numbers) {
   const Words in(numbers), out(11);
   (void)hipMemset(out, 0, 44);
+#define AT_ONCE 0, nullptr  // LDS and stream in one macro
   hipLaunchKernelGGL(HIP_KERNEL_NAME(count_kernel), dim3((numbers.size() + 127) / 128), dim3(128),
-                     0, nullptr, out, in, static_cast<int>(numbers.size()));
+                     AT_ONCE, out, in, static_cast<int>(numbers.size()));
   return out.read();
 }
 

@@ -102,7 +102,7 @@ unsigned host_half(double value) {
   return nearest_code(value, value_of_half, 0x7c00);
 }
 
-constexpr unsigned bf_results = 9;
+constexpr unsigned bf_results = 11;
 __global__ void bfloat_kernel(std::uint32_t* out) {
   const auto code = blockIdx.x * blockDim.x + threadIdx.x;
   const __hip_bfloat16 a = __ushort_as_bfloat16(static_cast<unsigned short>(code));
@@ -122,6 +122,12 @@ __global__ void bfloat_kernel(std::uint32_t* out) {
   const __hip_bfloat162 two = __hip_bfloat162{a, b} - __hip_bfloat162{b, a};
   of[7] = bits(two.x) | bits(two.y) << 16;
   of[8] = bits(__hmax(a, b)) | bits(__hmin(a, b)) << 16;
+  const __hip_bfloat162 most = __hmax2({a, b}, {b, b}), least = __hmin2({b, a}, {a, a});
+  of[9] = bits(most.x) == bits(__hmax(a, b)) && bits(most.y) == bits(b) &&
+          bits(least.x) == bits(__hmin(b, a)) && bits(least.y) == bits(a);
+  const __hip_bfloat162 less = __hlt2({a, b}, {b, a}), equal = __heq2({a, b}, {a, a});
+  of[10] = bits(less.x) | bits(less.y) << 16;
+  of[10] ^= bits(equal.x) << 1 | bits(equal.y) << 17;
 }
 // Arithmetic of float, rounded once more.
 unsigned host_bfloat(float value) {
@@ -272,6 +278,9 @@ std::vector<std::string> differing_bfloat16() {
     };
     out.compare("__hmax", is(of[8] & 0xffff, std::fmax(a, b)));
     out.compare("__hmin", is(of[8] >> 16, std::fmin(a, b)));
+    out.compare("__hmax2 and __hmin2", of[9] == 1);
+    const auto truth = [](bool x, bool y) { return x * 0x3f80U | y * 0x3f800000U; };
+    out.compare("__hlt2 and __heq2", of[10] == (truth(a < b, b < a) ^ truth(a == a, b == a) << 1));
   }
   return out.differing;
 }
