@@ -186,6 +186,64 @@ def index_key_of_next_row(whole):
     module.fused_norm_rope = shifted
 
 
+def before_layers_without_indexer(whole, change):
+    """Calls `change(metadata, layer)` before a layer that takes a selection attends."""
+    impl = importlib.import_module(MLA + "_sparse").ROCMAiterMLASparseImpl
+    real = impl.forward_mqa
+
+    def forward(self, q, cache, metadata, layer):
+        if whole.watch.on and not self.owns_indexer:
+            change(metadata, layer)
+        return real(self, q, cache, metadata, layer)
+
+    impl.forward_mqa = forward
+
+
+def list_of_step_before(whole):
+    """A layer without an indexer keeps the list that it made first."""
+    kept = {}
+
+    def change(metadata, layer):
+        lists = metadata.paged_kv_indices
+        if layer.layer_name in kept:
+            lists.copy_(kept[layer.layer_name])
+        else:
+            kept[layer.layer_name] = lists.clone()
+
+    before_layers_without_indexer(whole, change)
+
+
+def padding_over_lists(whole):
+    """Rows of padding are converted once more, over the first rows' list."""
+    before_layers_without_indexer(
+        whole, lambda metadata, layer: metadata.paged_kv_indices[:8].fill_(0))
+
+
+def in_layers_without_indexer(change):
+    """Calls `change(buffer, rows)` with the selection after such a layer's first kernel."""
+    module = importlib.import_module("vllm.models.deepseek_v32.amd.rocm")
+    real = module.fused_norm_rope
+
+    def norm(positions, *rest, has_indexer=True, **named):
+        made = real(positions, *rest, has_indexer=has_indexer, **named)
+        if not has_indexer:
+            change(rest[13], len(positions))
+        return made
+
+    module.fused_norm_rope = norm
+
+
+def cleared_in_every_layer(whole):
+    """The kernel that clears the selection does so in layers without an indexer too."""
+    in_layers_without_indexer(lambda buffer, rows: buffer[:rows].fill_(-1))
+
+
+def selection_of_next_request(whole):
+    """Another request's rows come into the selection between two layers."""
+    in_layers_without_indexer(
+        lambda buffer, rows: buffer[:rows].copy_(buffer[:rows].roll(1, 0)))
+
+
 def drafts_see_later_rows(whole):
     """Each verified row is indexed with the number of keys of its request's last row."""
     made_by = importlib.import_module(
@@ -211,7 +269,14 @@ _FA = "e2e1:model=llama;heads=8;requests=3;tokens=6;longest=60;layers=1;chunk=24
 _DSA = "e2e1:arch=gfx950;model=dsa;requests=2;tokens=3;longest=150;layers=1"
 _DRAFTED = 1
 _DSA_MTP = f"{_DSA};spec=mtp;draft={_DRAFTED}"
+_DSA_SHARE = "e2e1:arch=gfx950;model=dsa;requests=2;tokens=3;longest=150;layers=2;share=2"
 GROUPS = {
+    "dsa-share": {
+        "none": _DSA_SHARE,
+        "list_of_step_before": _DSA_SHARE,
+        "padding_over_lists": _DSA_SHARE,
+        "cleared_in_every_layer": _DSA_SHARE,
+        "selection_of_next_request": _DSA_SHARE},
     "dsa-mtp": {
         "none": _DSA_MTP,
         "drafts_see_later_rows": _DSA_MTP},
