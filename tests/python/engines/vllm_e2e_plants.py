@@ -187,36 +187,45 @@ def index_key_of_next_row(whole):
 
 
 def before_layers_without_indexer(whole, change):
-    """Calls `change(metadata, layer)` before a layer that takes a selection attends."""
+    """Calls `change(impl, metadata, layer)` before a layer that takes a selection attends."""
     impl = importlib.import_module(MLA + "_sparse").ROCMAiterMLASparseImpl
     real = impl.forward_mqa
 
     def forward(self, q, cache, metadata, layer):
         if whole.watch.on and not self.owns_indexer:
-            change(metadata, layer)
+            change(self, metadata, layer)
         return real(self, q, cache, metadata, layer)
 
     impl.forward_mqa = forward
 
 
 def list_of_step_before(whole):
-    """A layer without an indexer keeps the list that it made first."""
-    kept = {}
+    """What says that a layer's list is made outlives the step."""
+    made = set()
 
-    def change(metadata, layer):
-        lists = metadata.paged_kv_indices
-        if layer.layer_name in kept:
-            lists.copy_(kept[layer.layer_name])
-        else:
-            kept[layer.layer_name] = lists.clone()
+    def change(impl, metadata, layer):
+        if layer.layer_name in made:
+            metadata.remapped_buf = impl.topk_indices_buffer
+            metadata.remapped_epoch = impl.index_epoch
+        made.add(layer.layer_name)
 
     before_layers_without_indexer(whole, change)
 
 
 def padding_over_lists(whole):
-    """Rows of padding are converted once more, over the first rows' list."""
-    before_layers_without_indexer(
-        whole, lambda metadata, layer: metadata.paged_kv_indices[:8].fill_(0))
+    """Rows of padding write their row 0 over the first row's list."""
+    module, taking = importlib.import_module(MLA + "_sparse"), []
+    real = module.triton_convert_req_index_to_global_index
+
+    def convert(owners, table, indices, sums, out, **named):
+        made = real(owners, table, indices, sums, out, **named)
+        if taking:
+            taking.clear()
+            out[:8].fill_(0)
+        return made
+
+    module.triton_convert_req_index_to_global_index = convert
+    before_layers_without_indexer(whole, lambda *rest: taking.append(1))
 
 
 def in_layers_without_indexer(change):
