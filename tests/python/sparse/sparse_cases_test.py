@@ -39,6 +39,8 @@ def test_a_drawn_case_is_one_line_that_gives_the_case_back(seed, number):
     ("sparse1:1q1s5;dcp=2;interleave=0", "case field 'interleave' is 0; expected a divisor"),
     ("sparse1:1q1s50;dcp=2;shared=16", "'shared' is 16; expected whole blocks of all 2 ranks, 32"),
     ("sparse1:1q1s5;dcp=2;window=16", "'dcp' is 2: ranks share no context of DeepSeek-V4"),
+    ("sparse1:1q1s5;dcp=two", "case field 'dcp' has 'two'; expected a number"),
+    ("sparse1:9q1s32768;dcp=2", "the case has 294912 keys; expected at most 262144 of several"),
     ("sparse1:4096q1s4096", "the case has 16777216 keys"),
 ])
 def test_a_malformed_line_is_refused_with_the_value(line, sentence):

@@ -21,6 +21,8 @@ RATIOS = (1, 4, 128)
 #: Rows and columns of a tile in the layout "shuffle".
 TILE = 16
 _MOST_TOKENS = 1 << 21
+#: Of several ranks, whose caches are made as a whole, one after the other.
+_MOST_OF_RANKS = 1 << 18
 _REQUESTS = re.compile(r"(\d+)q(\d+)s(\d+)")
 
 
@@ -120,6 +122,10 @@ class Case:
         if self.dcp > 1 and (self.ratio > 1 or self.window):
             raise UsageError(f"case field 'dcp' is {self.dcp}: ranks share no context of "
                              f"DeepSeek-V4; found ratio={self.ratio} and window={self.window}")
+        tokens = sum(keys for _, keys in self.requests)
+        if self.dcp > 1 and tokens > _MOST_OF_RANKS:
+            raise UsageError(f"the case has {tokens} keys; expected at most {_MOST_OF_RANKS} of "
+                             f"several ranks, found dcp={self.dcp}")
         if self.dcp > 1 and self.shared % (self.block * self.dcp):
             raise UsageError(f"case field 'shared' is {self.shared}; expected whole blocks of all "
                              f"{self.dcp} ranks, {self.block * self.dcp} tokens each")
