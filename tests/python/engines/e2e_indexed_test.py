@@ -1,6 +1,7 @@
 """The model with an indexer of whole engines: its classes of tokens, its reference, its judge."""
 
 import dataclasses
+import types
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ torch = pytest.importorskip("torch", reason="the reference needs torch, which is
 
 from mla_testbed import Bundle, UsageError  # noqa: E402
 from mla_testbed.engines.decode.built import Built  # noqa: E402
-from mla_testbed.engines.e2e import finder, indexed, model, prompts  # noqa: E402
+from mla_testbed.engines.e2e import finder, indexed, model, prompts, worker  # noqa: E402
+from mla_testbed.engines.e2e.judged import Result  # noqa: E402
 from mla_testbed.engines.e2e.reference import Reference, Traced, bf16, fp8  # noqa: E402
 from mla_testbed.engines.e2e.scenario import Scenario  # noqa: E402
 from mla_testbed.engines.e2e.traced import Served, Step  # noqa: E402
@@ -326,3 +328,15 @@ def test_a_later_layer_with_an_indexer_has_the_list_of_its_own_selection():
     (name, _), = shared_lists(select=lambda selection: selection[0].__setitem__(3, 1.0),
                               layers=(1, 2), at=2)
     assert name == "P01"
+
+
+@pytest.mark.parametrize(("layers", "missing"), [((), True), ((2,), True), ((1,), False)])
+def test_lists_of_a_layer_without_an_indexer_are_seen_where_there_is_one(layers, missing):
+    step, result = Step(0, []), Result("e2e1:model=dsa;layers=3;share=2")
+    step.tokens, step.later = torch.zeros(0), dict.fromkeys(layers)
+    names = ["query", "key", "attention", "logits", "selection"]
+    worker._seen(dict.fromkeys(names, 0.1), [step], result,
+                 types.SimpleNamespace(name="vllm", supported="0.33"))
+    assert result.verdict == ("inconclusive" if missing else "pass")
+    if missing:
+        assert "list of a layer without an indexer never seen" in result.findings[0]

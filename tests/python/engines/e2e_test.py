@@ -330,17 +330,6 @@ def test_what_was_not_watched_is_inconclusive(worst, blind, sentence):
     assert sentence in result.findings[0]
 
 
-@pytest.mark.parametrize(("layers", "missing"), [((), True), ((2,), True), ((1,), False)])
-def test_lists_of_a_layer_without_an_indexer_are_seen_where_there_is_one(layers, missing):
-    step, result = Step(0, []), Result("e2e1:model=dsa;layers=3;share=2")
-    step.tokens, step.later = torch.zeros(0), dict.fromkeys(layers)
-    names = ["query", "key", "attention", "logits", "selection"]
-    worker._seen(dict.fromkeys(names, 0.1), [step], result, ENGINE)
-    assert result.verdict == ("inconclusive" if missing else "pass")
-    if missing:
-        assert "list of a layer without an indexer never seen" in result.findings[0]
-
-
 def test_a_run_that_was_watched_throughout_passes():
     step, result = Step(0, []), Result("e2e1:")
     step.tokens = torch.zeros(0)
