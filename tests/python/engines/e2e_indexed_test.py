@@ -1,6 +1,7 @@
 """The model with an indexer of whole engines: its classes of tokens, its reference, its judge."""
 
 import dataclasses
+import types
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ torch = pytest.importorskip("torch", reason="the reference needs torch, which is
 
 from mla_testbed import Bundle, UsageError  # noqa: E402
 from mla_testbed.engines.decode.built import Built  # noqa: E402
-from mla_testbed.engines.e2e import finder, indexed, model, prompts  # noqa: E402
+from mla_testbed.engines.e2e import finder, indexed, model, prompts, worker  # noqa: E402
+from mla_testbed.engines.e2e.judged import Result  # noqa: E402
 from mla_testbed.engines.e2e.reference import Reference, Traced, bf16, fp8  # noqa: E402
 from mla_testbed.engines.e2e.scenario import Scenario  # noqa: E402
 from mla_testbed.engines.e2e.traced import Served, Step  # noqa: E402
@@ -228,3 +230,113 @@ def test_an_fp8_cache_selects_the_same_keys_and_attends_to_them_alone(made, toke
         _, past = cached.forward(torch.tensor([tokens[:-1]]), None)
         last, _ = cached.forward(torch.tensor([tokens[-1:]]), past)
     assert float((last[0, -1] - whole[0, -1]).abs().max()) < 1e-2
+
+
+SHARING = SCENARIO.changed(layers=3, share=2)
+
+
+def test_a_model_whose_layers_share_selections_says_so_and_has_an_indexer_in_some_layers():
+    made = model.make(SHARING)
+    assert made.config["index_topk_pattern"] == "FSF"
+    assert "index_topk_pattern" not in model.make(SCENARIO).config
+    of_layer = {name.split(".")[2] for name in made.weights if ".indexer." in name}
+    assert of_layer == {"0", "2"}
+    assert [made.takes(layer) for layer in range(3)] == [False, True, False]
+
+
+def test_a_layer_without_an_indexer_attends_to_the_selection_of_the_layer_before(tokens):
+    made = model.make(SHARING)
+    reference, kept = Reference(made), Traced()
+    logits = reference.logits(tokens, kept)
+    first, taking, last = kept.layers
+    assert torch.equal(taking["index"], first["index"])
+    assert not torch.equal(last["index"], first["index"])
+    assert "index key" in first
+    assert "index key" not in taking
+    real, calls = indexed.selected, []
+    later = torch.arange(len(tokens)) != 5  # all but a key that is kept
+    assert tokens[5] % 8 in indexed.KEPT
+    try:
+        indexed.selected = lambda index: calls.append(index) or (
+            real(index) & later if len(calls) == 2 else real(index))
+        other = reference.logits(tokens)
+    finally:
+        indexed.selected = real
+    assert torch.equal(calls[0], calls[1])
+    assert float((other - logits).abs().max()) > 1e-2
+    with torch.inference_mode():
+        whole, _ = reference.forward(torch.tensor([tokens]), None)
+        _, past = reference.forward(torch.tensor([tokens[:-1]]), None)
+        one, _ = reference.forward(torch.tensor([tokens[-1:]]), past)
+    assert float((one[0, -1] - whole[0, -1]).abs().max()) < 1e-3
+
+
+@pytest.mark.parametrize(("line", "found"), [
+    ("e2e1:share=2", "'share' is 2; expected 1, or model=dsa and as many layers, found model=mla"),
+    ("e2e1:model=dsa;share=3", "expected 1, or model=dsa and as many layers, found model=dsa;lay"),
+    ("e2e1:model=dsa;share=0", "scenario field 'share' is 0; expected 1 to 8")])
+def test_layers_share_selections_of_a_model_with_an_indexer_alone(line, found):
+    with pytest.raises(UsageError, match=found):
+        Scenario.parse(line)
+
+
+def shared_lists(change=lambda lists: None, select=lambda selection: None, layers=(1,), at=1):
+    """Layer 0's lists are right; those of later layers are the same but for a change of one."""
+    steps = []
+    real = finder.judged_lists
+    finder.judged_lists = lambda scenario, units, given: steps.extend(given) or []
+    try:
+        served_lists()
+        served_lists(change)
+    finally:
+        finder.judged_lists = real
+    step, other = steps
+    for layer in layers:
+        step.later[layer] = other.built if layer == at else step.built
+        selection = step.layers[0]["selection"].clone()
+        if layer == at:
+            select(selection)
+        step.layers[layer] = {"selection": selection}
+    made = finder.judged_lists(SHARING, 304, [step])
+    return [(one.property, one.what) for one in made]
+
+
+def test_a_layer_without_an_indexer_has_the_list_of_this_steps_selection():
+    assert shared_lists() == []
+    (name, what), = shared_lists(lambda lists: lists["kv_indices"].__setitem__(5, 33))
+    assert name == "SP-23"
+    assert "layer 1 has no indexer, and another list than that of this step's sel" in what
+    assert "selection: P01, " in what
+    (name, what), = shared_lists(lambda lists: lists["seqlens_kv_indptr"].__setitem__(1, 127))
+    assert (name, "P04" in what) == ("SP-23", True)
+
+
+@pytest.mark.parametrize("change", [
+    lambda selection: selection.fill_(-1), lambda selection: selection.copy_(selection.roll(1, 0)),
+    lambda selection: selection[1].copy_(selection[1].flip(0))])
+def test_a_selection_that_changed_between_two_layers_is_sp_23(change):
+    (name, what), = shared_lists(select=change)
+    assert name == "SP-23"
+    assert "layer 1 has no indexer, and key " in what
+    assert "'s selection; the layer before left " in what
+
+
+def test_a_later_layer_with_an_indexer_has_the_list_of_its_own_selection():
+    (name, _), = shared_lists(lambda lists: lists["kv_indices"].__setitem__(5, 33),
+                              layers=(1, 2), at=2)
+    assert name == "P01"
+    (name, _), = shared_lists(select=lambda selection: selection[0].__setitem__(3, 1.0),
+                              layers=(1, 2), at=2)
+    assert name == "P01"
+
+
+@pytest.mark.parametrize(("layers", "missing"), [((), True), ((2,), True), ((1,), False)])
+def test_lists_of_a_layer_without_an_indexer_are_seen_where_there_is_one(layers, missing):
+    step, result = Step(0, []), Result("e2e1:model=dsa;layers=3;share=2")
+    step.tokens, step.later = torch.zeros(0), dict.fromkeys(layers)
+    names = ["query", "key", "attention", "logits", "selection"]
+    worker._seen(dict.fromkeys(names, 0.1), [step], result,
+                 types.SimpleNamespace(name="vllm", supported="0.33"))
+    assert result.verdict == ("inconclusive" if missing else "pass")
+    if missing:
+        assert "list of a layer without an indexer never seen" in result.findings[0]

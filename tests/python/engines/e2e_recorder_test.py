@@ -67,3 +67,14 @@ def test_a_cache_with_another_scale_than_the_checkpoint_is_named(found, wanted, 
     recorder = Recorder(Scenario(cache="fp8", scale=wanted), types.SimpleNamespace())
     recorder.scale = found
     assert recorder.wrong_scale(wanted) == sentence
+
+
+@pytest.mark.parametrize(("scenario", "kept"), [
+    (Scenario(), [0]), (Scenario(model="dsa"), [0]), (Scenario(model="dsa", share=2), [0, 1, 2])])
+def test_lists_of_all_layers_are_kept_where_layers_share_selections(scenario, kept):
+    recorder, step = Recorder(scenario, types.SimpleNamespace()), Step(0, [])
+    for layer in range(-1, 3):  # -1: of a draft
+        if recorder.lists_of(layer):
+            recorder.keep_lists(step, layer, f"of {layer}")
+    found = {0: step.built, **step.later}
+    assert found == {layer: f"of {layer}" for layer in kept}

@@ -92,9 +92,37 @@ def slots_of_next_request(whole):
         page_table_size_1=page_table_size_1.roll(1, 0), **named)
 
 
+def to_layers_without_indexer(change):
+    """What such a layer is handed of the selection of the layer before."""
+    def around_forward(real):
+        def forward(attention, *rest, prev_topk_indices=None, **named):
+            if attention.skip_topk and prev_topk_indices is not None:
+                prev_topk_indices = change(attention.layer_id, prev_topk_indices)
+            return real(attention, *rest, prev_topk_indices=prev_topk_indices, **named)
+
+        return forward
+
+    around("sglang.srt.models.deepseek_v2:DeepseekV2AttentionMLA.forward", around_forward)
+
+
+def shared_selection_of_step_before(whole):
+    """A layer without an indexer keeps the selection while there are as many rows."""
+    kept = {}
+    to_layers_without_indexer(lambda layer, found: kept.setdefault(
+        (layer, *found.shape), found.clone()))
+
+
+def shared_selection_of_next_row(whole):
+    """Between two layers another request's row comes into the selection."""
+    to_layers_without_indexer(lambda layer, found: found.roll(1, 0))
+
+
 _DSA = "e2e1:arch=gfx950;model=dsa;block=64;requests=2;tokens=3;longest=150;layers=1"
 _GRAPHS = _DSA.replace("requests=2", "requests=3") + ";graphs=1"
+_SHARE = _DSA.replace("layers=1", "layers=2;share=2")
 GROUPS = {
+    "share": dict.fromkeys(("none", "shared_selection_of_step_before",
+                            "shared_selection_of_next_row"), _SHARE),
     "eager": dict.fromkeys((
         "none", "position_one_late", "row_does_not_see_itself", "stale_selection", "wrong_scale",
         "exchanged_pages", "index_key_of_next_row", "slots_of_next_request"), _DSA),

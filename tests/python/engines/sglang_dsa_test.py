@@ -56,6 +56,14 @@ def test_each_plant_fails_by_the_tensor_that_it_changes_and_none_passes():
         plant: ("fail", CAUGHT.get(plant, "selection")) for plant in found}
 
 
+def test_a_layer_without_an_indexer_attends_to_the_selection_of_its_step():
+    found = planted("share")
+    assert found.pop("none")[:3] == ["pass", None, []]
+    for plant, (verdict, fault, findings, *_) in found.items():
+        assert (verdict, fault["tensor"], fault["layer"]) == ("fail", "selection", 1), plant
+        assert any(one.startswith("SP-23 step ") for one in findings), findings
+
+
 @pytest.mark.parametrize(("scenario", "says"), [
     ("e2e1:model=dsa;block=16", "'block' is 16; SGLang's indexer has blocks of 1 or 64"),
     ("e2e1:model=dsa;block=64;spec=mtp;draft=1;layers=1", "found model=dsa;spec=mtp")])

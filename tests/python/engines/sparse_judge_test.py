@@ -1,5 +1,6 @@
 """The judge of sparse MLA on an engine of our own: sound, and with defects planted."""
 
+import dataclasses
 import re
 import shlex
 import subprocess
@@ -16,6 +17,7 @@ from mla_testbed.engines.run import drawn
 from mla_testbed.engines.sparse import sparse_steps_of
 from mla_testbed.engines.sparse.kind import Sparse
 from mla_testbed.engines.sparse.step import model_of, with_one_layer
+from mla_testbed.planning import POISON
 
 COMMAND = [sys.executable, "-m", "mla_testbed.engines"]
 #: The seed of `data` says how many keys a row selects: 128 with 40, 256 and two layers with 45.
@@ -173,3 +175,34 @@ def test_sparse_steps_are_fuzzed(tmp_path):
                "--database", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"corpus [1-9]\d* cases", done.stdout)
+
+
+def taken(case, change=lambda indices: None, moves=True):
+    """What is found of a layer without an indexer, whose blocks lie elsewhere in the pool."""
+    step, engine = step_of(case), fake_sparse.FakeSparse(Machine("gfx942", 304), "Sound")
+    engine.start([step])
+    built = engine.build(step)
+    block = np.roll(np.arange(step.pool_blocks), 1)
+    tables = tuple(tuple(int(block[one]) for one in table) for table in step.block_tables)
+    arrays = {name: value.copy() for name, value in built.bundle.arrays.items()}
+    indices, count = arrays["kv_indices"], int(arrays["seqlens_kv_indptr"][-1])
+    if moves:
+        rows, stride = indices[:count], step.block_stride
+        indices[:count] = block[rows // stride] * stride + rows % stride
+    change(indices)
+    bundle = Bundle(built.bundle.scalars, arrays)
+    return Sparse().lists(step, dataclasses.replace(built, taken=(bundle, tables)))
+
+
+@pytest.mark.parametrize("case", CASES[:4])
+def test_a_layer_without_an_indexer_has_the_lists_of_its_own_table(case):
+    assert taken(case) == []
+    (found,) = taken(case, moves=False)
+    assert found.property == "SP-23"
+    assert "a layer without an indexer has other lists than those of this step's sel" in found.what
+
+
+def test_a_list_of_a_layer_without_an_indexer_that_is_not_made_is_found():
+    (found,) = taken(CASES[0], lambda indices: indices.fill(POISON))
+    assert found.property == "SP-23"
+    assert "P01, row 0 (request 0): key 0 of its list was not written" in found.what

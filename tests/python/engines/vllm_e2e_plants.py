@@ -186,6 +186,73 @@ def index_key_of_next_row(whole):
     module.fused_norm_rope = shifted
 
 
+def before_layers_without_indexer(whole, change):
+    """Calls `change(impl, metadata, layer)` before a layer that takes a selection attends."""
+    impl = importlib.import_module(MLA + "_sparse").ROCMAiterMLASparseImpl
+    real = impl.forward_mqa
+
+    def forward(self, q, cache, metadata, layer):
+        if whole.watch.on and not self.owns_indexer:
+            change(self, metadata, layer)
+        return real(self, q, cache, metadata, layer)
+
+    impl.forward_mqa = forward
+
+
+def list_of_step_before(whole):
+    """What says that a layer's list is made outlives the step."""
+    made = set()
+
+    def change(impl, metadata, layer):
+        if layer.layer_name in made:
+            metadata.remapped_buf = impl.topk_indices_buffer
+            metadata.remapped_epoch = impl.index_epoch
+        made.add(layer.layer_name)
+
+    before_layers_without_indexer(whole, change)
+
+
+def padding_over_lists(whole):
+    """Rows of padding write their row 0 over the first row's list."""
+    module, taking = importlib.import_module(MLA + "_sparse"), []
+    real = module.triton_convert_req_index_to_global_index
+
+    def convert(owners, table, indices, sums, out, **named):
+        made = real(owners, table, indices, sums, out, **named)
+        if taking:
+            taking.clear()
+            out[:8].fill_(0)
+        return made
+
+    module.triton_convert_req_index_to_global_index = convert
+    before_layers_without_indexer(whole, lambda *rest: taking.append(1))
+
+
+def in_layers_without_indexer(change):
+    """Calls `change(buffer, rows)` with the selection after such a layer's first kernel."""
+    module = importlib.import_module("vllm.models.deepseek_v32.amd.rocm")
+    real = module.fused_norm_rope
+
+    def norm(positions, *rest, has_indexer=True, **named):
+        made = real(positions, *rest, has_indexer=has_indexer, **named)
+        if not has_indexer:
+            change(rest[13], len(positions))
+        return made
+
+    module.fused_norm_rope = norm
+
+
+def cleared_in_every_layer(whole):
+    """The kernel that clears the selection does so in layers without an indexer too."""
+    in_layers_without_indexer(lambda buffer, rows: buffer[:rows].fill_(-1))
+
+
+def selection_of_next_request(whole):
+    """Another request's rows come into the selection between two layers."""
+    in_layers_without_indexer(
+        lambda buffer, rows: buffer[:rows].copy_(buffer[:rows].roll(1, 0)))
+
+
 def drafts_see_later_rows(whole):
     """Each verified row is indexed with the number of keys of its request's last row."""
     made_by = importlib.import_module(
@@ -211,7 +278,14 @@ _FA = "e2e1:model=llama;heads=8;requests=3;tokens=6;longest=60;layers=1;chunk=24
 _DSA = "e2e1:arch=gfx950;model=dsa;requests=2;tokens=3;longest=150;layers=1"
 _DRAFTED = 1
 _DSA_MTP = f"{_DSA};spec=mtp;draft={_DRAFTED}"
+_DSA_SHARE = "e2e1:arch=gfx950;model=dsa;requests=2;tokens=3;longest=150;layers=2;share=2"
 GROUPS = {
+    "dsa-share": {
+        "none": _DSA_SHARE,
+        "list_of_step_before": _DSA_SHARE,
+        "padding_over_lists": _DSA_SHARE,
+        "cleared_in_every_layer": _DSA_SHARE,
+        "selection_of_next_request": _DSA_SHARE},
     "dsa-mtp": {
         "none": _DSA_MTP,
         "drafts_see_later_rows": _DSA_MTP},

@@ -140,3 +140,13 @@ def test_splits_of_a_capture_do_not_bound_the_context_of_a_replay(group):
     found = group("splits")
     assert found["none"][6] == [0, 2]  # replays
     shown(found, "splits_of_the_capture", "first fault: step 1, layer 0", "attention is off by")
+
+
+@pytest.mark.skipif("MLA_TESTBED_E2E_PLANTS" not in os.environ, reason="MLA_TESTBED_E2E_PLANTS")
+def test_a_layer_without_an_indexer_attends_to_the_selection_of_its_step():
+    found = served(plants, "dsa-share")
+    assert found["none"][:3] == ["pass", None, []]
+    for plant in ("list_of_step_before", "padding_over_lists"):
+        shown(found, plant, "SP-23 step ", "layer 1 has no indexer, and another list than that of")
+    for plant in ("cleared_in_every_layer", "selection_of_next_request"):
+        shown(found, plant, "SP-23 step ", "layer 1 has no indexer, and key ")

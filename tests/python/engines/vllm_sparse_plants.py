@@ -26,6 +26,7 @@ PLANTS = {
     "ScaleOfNextToken": "SP-02 SP-03", "SlotOfNextRow": "SP-03", "GathersNextRequest": "SP-05",
     "WeightsOfNextRow": "SP-06", "OneKeyShort": "SP-06", "OneKeyTooFew": "SP-10",
     "TakesTheFirst": "SP-11",
+    "ListIsMadeForEver": "SP-23", "TableOfFirstLayer": "SP-23", "SelectionMoves": "SP-23",
 }
 OPS = "vllm.v1.attention.ops.rocm_aiter_mla_sparse"
 
@@ -34,7 +35,7 @@ class Planted:
     """vLLM's adapter, whose builder has one defect."""
 
     def __init__(self, engine, plant: str) -> None:
-        self._engine, self._plant, self._most = engine, plant, 0
+        self._engine, self._plant, self._most, self._built = engine, plant, 0, False
         self._real = engine._build
         engine._build = self._build
 
@@ -42,8 +43,17 @@ class Planted:
         return getattr(self._engine, name)
 
     def start(self, steps) -> None:
-        self._most = 0
+        self._most, self._built = 0, False
         self._engine.start(steps)
+        if self._plant == "SelectionMoves":
+            taking, selected = self._engine._taking, self._engine._selected
+            lists = taking.lists
+
+            def moved(made):
+                selected.copy_(selected.flip(0))  # rows of padding among them
+                return lists(made)
+
+            taking.lists = moved
 
     def _build(self, common, *, capture):
         builder = self._engine._builder
@@ -56,6 +66,13 @@ class Planted:
             made.paged_kv_indptr += 1
         if self._plant == "TwoRows":
             made.qo_indptr = made.qo_indptr * 2
+        if self._plant == "ListIsMadeForEver" and self._engine._of_taking:
+            taken, taking = self._engine._of_taking[id(made)][1], self._engine._taking
+            if self._built:
+                taken.flags = taking.impl.topk_indices_buffer, taking.impl.index_epoch
+            self._built = True
+        if self._plant == "TableOfFirstLayer":
+            self._engine._of_taking[id(made)][1].metadata.block_table = made.block_table
         if self._plant == "NextOwner":
             made.req_id_per_token = made.req_id_per_token.roll(1)
         return made

@@ -10,7 +10,7 @@ from mla_testbed.sparse.draw import drawn
 from mla_testbed.sparse.plants import PLANTS, caught
 
 #: Of docs/reference/sparse.md.
-PROPERTIES = [f"SP-{number:02}" for number in range(1, 24)]
+PROPERTIES = [f"SP-{number:02}" for number in range(1, 27)]
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -28,6 +28,9 @@ def test_every_property_holds_of_the_model_on_a_drawn_case(seed):
     "sparse1:1q3s200;data=zero.1;scale=f32;width=448+64",
     "sparse1:1q3s200;data=zero.1;scale=f32;width=512+0;cache=ds;gap=32",
     "sparse1:2q1s300;data=wide.1;width=448+64;cache=v4;fp8=ocp;pad=1;block=64",
+    "sparse1:2q3s300_1q1s1;dcp=4;interleave=8;pad=2;holes=3;width=64+64",
+    "sparse1:3q2s200;dcp=3;block=1;shared=90;k=64;width=64+0",
+    "sparse1:2q1s300;dcp=2;interleave=16;cache=ds;scale=f32;gap=16;k=256",
 ])
 def test_every_property_holds_of_the_model_on_a_chosen_case(line):
     assert judge(Case.parse(line), MODEL) == []

@@ -33,6 +33,9 @@ V4_RATIO = ("sparse1:2q2s148;block=16;k=64;pad=1;cache=v4;width=448+64;ratio=4;w
 COMPRESSED = "sparse1:1q3s90_1q2s37;block=64;pad=1;cache=v4;width=448+64;ratio=4;fp8=ocp"
 OF_128 = "sparse1:1q2s257_1q2s130;block=64;pad=1;cache=v4;width=448+64;ratio=128;fp8=ocp"
 WINDOWS = "sparse1:2q3s147_1q1s20;block=16;window=128;pad=1;fp8=fnuz"
+RANKS = "sparse1:2q2s147_1q1s1;block=16;k=128;pad=1;dcp=4;interleave=8;fp8=fnuz"
+TWO = "sparse1:2q2s147_1q1s1;block=16;k=128;pad=1;dcp=2;fp8=fnuz"
+OF_TWO = "sparse1:2q2s147;block=16;k=128;pad=1;dcp=2;cache=ds;scale=f32;data=wide.1;fp8=ocp"
 NO_ROPE = "sparse1:2q1s147;block=16;k=128;pad=1;width=512+0;fp8=fnuz"
 
 FILE = """import a_package_that_is_not_there
@@ -155,6 +158,9 @@ CACHE = "vllm/models/deepseek_v4/common/ops/cache_utils.py"
 COMPRESS = "vllm/models/deepseek_v4/common/ops/fused_compress_quant_cache.py"
 STATES = "vllm/models/deepseek_v4/common/ops/save_partial_states.py"
 SWA = "vllm/v1/attention/backends/mla/sparse_swa.py"
+UTILS = "vllm/v1/attention/backends/mla/sparse_utils.py"
+DCP = "vllm/v1/attention/ops/dcp.py"
+RANKS_OF = "sglang/kernels/ops/attention/dcp_kernels.py"
 DSA = "sglang/kernels/ops/attention/dsa"
 DSV4 = "sglang/kernels/ops/attention/dsv4"
 KV = "sglang/kernels/ops/kvcache"
@@ -201,6 +207,17 @@ VLLM = [
      "if (position + 1) % COMPRESS_RATIO != 0:", "if position % COMPRESS_RATIO != 0:", "SP-20"),
     ("compress_norm_rope_store_two_stage_triton (128)", OF_128, COMPRESS,
      "start = position - COMPRESS_RATIO + 1", "start = position - COMPRESS_RATIO", "SP-20"),
+    ("triton_filter_and_convert_dcp_index (4 ranks)", RANKS, UTILS,
+     "(tok // DCP_INTERLEAVE) % DCP_SIZE", "tok % DCP_SIZE", "SP-24"),
+    ("triton_filter_and_convert_dcp_index (4 ranks)", RANKS, UTILS,
+     "* DCP_INTERLEAVE + tok % DCP_INTERLEAVE", "* DCP_INTERLEAVE", "SP-24"),
+    ("triton_filter_and_convert_dcp_index (2 ranks)", TWO, UTILS,
+     "tl.cumsum(is_valid) - is_valid", "tl.cumsum(is_valid) - 1 + 0 * is_valid + is_valid",
+     "SP-24 fault"),
+    ("correct_attn_out (2 ranks)", TWO, DCP, "tl.where(factor == 0.0, 0.0, output)", "output",
+     "SP-26"),
+    ("correct_attn_out (4 ranks)", RANKS, DCP, "lse_acc = tl.sum(lse_exp, axis=0)",
+     "lse_acc = tl.max(lse_exp, axis=0)", "SP-26"),
     ("ComputeSWAIndicesAndLensKernel", WINDOWS, SWA, "pos - (window_size - 1) - left_add",
      "pos - window_size - left_add", "SP-21"),
     ("combine_topk_swa_indices", V4_RATIO, V4[0], "(pos + 1) // COMPRESS_RATIO",
@@ -227,6 +244,14 @@ SGLANG = [
     ("quantize_k_cache_separate, set_mla_kv_buffer_triton", OF_656,
      "sglang/kernels/ops/quantization/dsa_quant_k_cache.py", "tl.max(tl.abs(y))", "tl.max(y)",
      "SP-03 SP-04"),
+    ("set_mla_kv_buffer_kernel (2 ranks)", OF_TWO, f"{KV}/mla_buffer.py",
+     "& (loc % DCP_WORLD_SIZE == DCP_RANK)", "", "SP-02 SP-03"),
+    ("set_mla_kv_buffer_kernel (2 ranks)", OF_TWO, f"{KV}/mla_buffer.py",
+     "safe_loc // DCP_WORLD_SIZE", "safe_loc", "SP-02 SP-03 fault"),
+    ("correct_attn_out (2 ranks)", TWO, RANKS_OF, "lse_idx * lses_stride_N",
+     "0 * lses_stride_N", "SP-26"),
+    ("dcp_lse_combine_triton (2 ranks)", TWO, RANKS_OF, "acc += partial_out * w",
+     "acc += partial_out", "SP-26"),
     ("dequantize_k_cache_paged_dsa", OF_656, f"{DSA}/dequant_k_cache.py",
      "+ effective_block_id\n        )", "\n        )", "SP-05"),
     ("V4: _set_k_and_s_triton", DENSE, f"{KV}/dsv4_main_kv_store.py",

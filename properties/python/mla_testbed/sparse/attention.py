@@ -18,7 +18,10 @@ Sums over n keys take at most 3n + 8 additions, rescales, divisions: g = gamma(3
 A_j = e^D_j (1 + 2^-8) (1 + g) - 1 and B = sum p_j A_j, which also bounds a denominator with or
 without rounded weights,
   |out - exact| <= (sum p_j A_j |v_j| + |exact| (B + z F)) / (1 - B - z F)
-and each rounding to bf16 adds 2^-8 of the result. Nothing is left out as of second order.
+and each rounding to bf16 adds 2^-8 of the result.
+The logarithm of the denominator is off by max D_j + 2^-8 + g at most, and it, the maximum that it
+is added to and the sum are rounded: gamma(8) (|lse| + |m| + 1).
+Nothing is left out as of second order.
 """
 
 from __future__ import annotations
@@ -44,11 +47,13 @@ LOG2E = 1.4426950408889634
 
 @dataclasses.dataclass(frozen=True)
 class Attended:
-    """out, bound: (heads, value width) float64. lse: (heads,), natural log; -inf without keys."""
+    """out, bound: (heads, value width) float64. lse: (heads,), natural log; -inf without keys.
+    lse_bound: (heads,), of a kernel that knows no sink."""
 
     out: np.ndarray
     bound: np.ndarray
     lse: np.ndarray
+    lse_bound: np.ndarray
 
 
 def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "exact",
@@ -65,7 +70,7 @@ def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "ex
     heads, count = inputs.case.qheads, slots.size
     if count == 0:
         nothing = np.zeros((heads, width))
-        return Attended(nothing, nothing, np.full(heads, -np.inf))
+        return Attended(nothing, nothing, np.full(heads, -np.inf), np.zeros(heads))
     q = of_bf16(inputs.query[number]).astype(np.float64)
     k = (keys or inputs.attended_rows)(slots)
     scale = inputs.softmax_scale
@@ -94,7 +99,10 @@ def attended(inputs: Inputs, number: int, slots: np.ndarray, *, query: str = "ex
                     out=np.full(out.shape, np.inf), where=b < 1)
     for _ in range(1 if sink is None else 2):
         raw = raw + UBF16 * (np.abs(out) + raw)
-    return Attended(out, raw + 2.0 ** -126, (np.log(total) + top)[:, 0])
+    lse = (np.log(total) + top)[:, 0]
+    of_lse = d.max(axis=1) + UBF16 + gamma(3 * count + 8) \
+        + gamma(8) * (np.abs(lse) + np.abs(top[:, 0]) + 1)
+    return Attended(out, raw + 2.0 ** -126, lse, of_lse)
 
 
 def _of_sink(sink: np.ndarray, top: np.ndarray, total: np.ndarray) -> np.ndarray:

@@ -21,6 +21,8 @@ RATIOS = (1, 4, 128)
 #: Rows and columns of a tile in the layout "shuffle".
 TILE = 16
 _MOST_TOKENS = 1 << 21
+#: Of several ranks, whose caches are made as a whole, one after the other.
+_MOST_OF_RANKS = 1 << 18
 _REQUESTS = re.compile(r"(\d+)q(\d+)s(\d+)")
 
 
@@ -44,6 +46,8 @@ class Case:
         ratio: tokens of a compressed key of DeepSeek-V4: 4, 128, or 1: none.
         window: keys of its sliding window; 0: none.
         pad: rows of a graph after those of the batch.
+        dcp: ranks that share each context (decode context parallelism). interleave: positions, one
+            after the other, of one rank.
         holes: a row's selection has a -1 in front of every so many keys; 0: none.
         data: "gauss", "ties" (few different logits), "equal" (one), "wide" (magnitudes from 2^-12
             to 2^12), "zero".
@@ -66,6 +70,8 @@ class Case:
     window: int = 0
     pad: int = 0
     holes: int = 0
+    dcp: int = 1
+    interleave: int = 1
     data: str = "gauss"
     seed: int = 0
 
@@ -94,6 +100,7 @@ class Case:
         if self.ratio > 1 and (self.cache != "v4" or self.shared):
             raise UsageError(f"case field 'ratio' is {self.ratio}: compressed keys lie in rows of "
                              "'cache=v4', without a shared prefix")
+        self._check_ranks()
         if self.gap % 16:
             raise UsageError(f"case field 'gap' is {self.gap}; expected a multiple of 16")
         if self.width[0] % CACHES[self.cache]:
@@ -105,6 +112,23 @@ class Case:
         if self.shared % self.block or self.shared > min(keys for _, keys in self.requests):
             raise UsageError(f"case field 'shared' is {self.shared}; expected whole blocks of "
                              f"{self.block} tokens that every request has")
+
+    def _check_ranks(self) -> None:
+        _range("dcp", self.dcp, 1, 8)
+        if self.interleave < 1 or self.block % self.interleave or (
+                self.dcp == 1 and self.interleave > 1):
+            raise UsageError(f"case field 'interleave' is {self.interleave}; expected a divisor of "
+                             f"a block of {self.block} tokens, and 1 without 'dcp'")
+        if self.dcp > 1 and (self.ratio > 1 or self.window):
+            raise UsageError(f"case field 'dcp' is {self.dcp}: ranks share no context of "
+                             f"DeepSeek-V4; found ratio={self.ratio} and window={self.window}")
+        tokens = sum(keys for _, keys in self.requests)
+        if self.dcp > 1 and tokens > _MOST_OF_RANKS:
+            raise UsageError(f"the case has {tokens} keys; expected at most {_MOST_OF_RANKS} of "
+                             f"several ranks, found dcp={self.dcp}")
+        if self.dcp > 1 and self.shared % (self.block * self.dcp):
+            raise UsageError(f"case field 'shared' is {self.shared}; expected whole blocks of all "
+                             f"{self.dcp} ranks, {self.block * self.dcp} tokens each")
 
     def _check_batch(self) -> None:
         if not self.requests:
@@ -147,7 +171,8 @@ class Case:
         batch = "_".join(f"{count}q{rows}s{keys}" for count, rows, keys in groups)
         fields = {**{f.name: getattr(self, f.name) for f in dataclasses.fields(self)},
                   "width": f"{self.width[0]}+{self.width[1]}", "data": f"{self.data}.{self.seed}"}
-        return PREFIX + ";".join([batch, *(f"{name}={fields[name]}" for name in _FIELDS)])
+        names = [name for name in _FIELDS if self.dcp > 1 or name not in _OF_RANKS]
+        return PREFIX + ";".join([batch, *(f"{name}={fields[name]}" for name in names)])
 
     @classmethod
     def parse(cls, line: str) -> Case:
@@ -179,7 +204,9 @@ class Case:
 
 _TEXTS = ("layout", "fp8", "scale", "cache")
 _FIELDS = ("block", "layout", "gap", "heads", "k", "fp8", "scale", "cache", "width",
-           "qheads", "shared", "ratio", "window", "pad", "holes", "data")
+           "qheads", "shared", "ratio", "window", "pad", "holes", "dcp", "interleave", "data")
+#: Printed of cases with several ranks alone, so that every line of before is what it was.
+_OF_RANKS = ("dcp", "interleave")
 
 
 def _requests(batch: str) -> tuple[tuple[int, int], ...]:

@@ -47,6 +47,9 @@ def drawn(seed: int, number: int, arch: str | None = None, **fixed: Any) -> Case
         drawn_fields["window"] = source.choice((0, 16, 128))
     if fixed.get("ratio", drawn_fields.get("ratio", 1)) > 1:
         drawn_fields["shared"] = 0
+    if fixed.get("dcp", 1) > 1:
+        shared, turn = drawn_fields["shared"], block * fixed["dcp"]
+        drawn_fields.update(shared=shared // turn * turn, ratio=1, window=0)
     return Case(**{**drawn_fields, **fixed})
 
 

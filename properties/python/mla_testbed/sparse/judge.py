@@ -10,6 +10,7 @@ from . import (
     compressor,
     lists,
     logits,
+    ranks,
     selection,
     storing,
     windows,
@@ -41,7 +42,27 @@ def judge(case: Case, stages: Stages) -> list[Finding]:
     selected, more = _selected(inputs, held, stages)
     found += more + _packed(inputs, stages)
     selected = selection.with_holes(inputs, selected)
-    return found + _attended(inputs, selected, stages) + _of_v4(inputs, selected, stages)
+    found += _attended(inputs, selected, stages) + _of_v4(inputs, selected, stages)
+    return found + _of_ranks(inputs, selected, stages)
+
+
+def _of_ranks(inputs: Inputs, selected: np.ndarray, stages: Stages) -> list[Finding]:
+    """Lists, attention and merge of ranks that share a context."""
+    if inputs.case.dcp == 1:
+        return []
+    found: list[Finding] = []
+    parts = []
+    for rank in range(inputs.case.dcp):
+        made, own = stages.deal(inputs, selected, rank), ranks.of_rank(inputs, rank)
+        wrong = ranks.check_dealt(inputs, selected, rank, made)
+        if wrong:
+            made = ranks.exact(inputs, selected, rank)
+        parts.append(stages.attend_part(own, made))
+        found += wrong + ranks.check_part(own, made, *parts[-1])
+    if found:
+        parts = [ranks.exact_part(inputs, selected, rank) for rank in range(inputs.case.dcp)]
+    out, lse = np.stack([part[0] for part in parts]), np.stack([part[1] for part in parts])
+    return found + ranks.check_joined(inputs, selected, out, lse, stages.join(inputs, out, lse))
 
 
 def _of_v4(inputs: Inputs, selected: np.ndarray, stages: Stages) -> list[Finding]:

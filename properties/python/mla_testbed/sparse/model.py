@@ -44,6 +44,12 @@ class Stages:
         window: (inputs): lists of the sliding windows.
         visible: (inputs): (rows, most) all compressed keys that a row sees, then -1.
         share: (inputs of a layer, selection, stale): lists of a layer without an indexer.
+        deal: (inputs, selection, rank): lists of the keys that a rank of several holds, as slots of
+            its own cache.
+        attend_part: (inputs of a rank, its lists): outputs (rows + pad, heads, values) and lse
+            (rows + pad, heads).
+        join: (inputs, parts, lse): the output of all ranks, of (ranks, rows + pad, heads, values)
+            and (ranks, rows + pad, heads).
     """
 
     write: Callable[..., None]
@@ -60,6 +66,9 @@ class Stages:
     window: Callable[..., Lists]
     visible: Callable[..., np.ndarray]
     share: Callable[..., Lists]
+    deal: Callable[..., Lists]
+    attend_part: Callable[..., tuple[np.ndarray, np.ndarray]]
+    join: Callable[..., np.ndarray]
 
 
 def write(inputs: Inputs, slot_mapping: np.ndarray, held: np.ndarray) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import model, rows
+from . import model, model_ranks, rows
 from .compressor import EPS, Source, Step
 from .inputs import Inputs
 from .lists import Lists
@@ -101,4 +101,5 @@ def share(layer: Inputs, selection: np.ndarray, stale: Lists) -> Lists:
 #: All stages.
 MODEL = model.Stages(
     model.write, model.gather, model.logits, model.select, model.convert, model.split, model.store,
-    model.fetch, model.attend, model.merge, compress, window, visible, share)
+    model.fetch, model.attend, model.merge, compress, window, visible, share,
+    model_ranks.deal, model_ranks.attend_part, model_ranks.join)

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from . import broken_lists, broken_logits, broken_rows, broken_v4, broken_writing, model
+from . import (
+    broken_lists,
+    broken_logits,
+    broken_ranks,
+    broken_rows,
+    broken_v4,
+    broken_writing,
+    model,
+)
 from .case import Case
 from .draw import drawn
 from .findings import Finding
@@ -75,6 +83,8 @@ def _nan_padding(inputs: Any, lists: Any, pieces: Any, partials: Any, lse: Any, 
 
 
 _ROPE = {"width": (512, 64)}
+_RANKS = {"dcp": 2, "interleave": 1, "block": 16, "shared": 0, "ratio": 1, "window": 0,
+          "requests": ((2, 90), (1, 41))}
 _V4 = {"cache": "v4", "width": (448, 64), "requests": ((2, 60), (1, 41))}
 PLANTS = (
     Plant("padding-written", "SP-01", "A slot of -1 is taken for the last slot of the cache.",
@@ -184,6 +194,26 @@ PLANTS = (
     Plant("list-of-step-before", "SP-23", "A layer's list is kept while there are as many rows.",
           "", broken_v4.list_of_step_before,
           cases=("sparse1:1q1s300;k=64;data=gauss.1", "sparse1:1q1s300;k=64;data=gauss.2")),
+    Plant("blocks-dealt", "SP-24", "Whole blocks are dealt to ranks, not single positions.",
+          "", _of("deal", broken_ranks.blocks_dealt), _RANKS),
+    Plant("places-of-all", "SP-24", "A rank looks for its keys where one device has them.",
+          "", _of("deal", broken_ranks.places_of_all), _RANKS),
+    Plant("not-compacted", "SP-24", "A rank counts its keys, and takes as many first places.",
+          "", _of("deal", broken_ranks.not_compacted), _RANKS),
+    Plant("runs-of-one", "SP-24", "Positions are dealt one by one, whatever the interleave is.",
+          "", _of("deal", broken_ranks.runs_of_one), {**_RANKS, "interleave": 4}),
+    Plant("lse-of-base-2", "SP-25", "A rank's lse is a logarithm of base 2.",
+          "", _of("attend_part", broken_ranks.lse_of_base_2), _RANKS),
+    Plant("lse-of-nothing", "SP-25", "A row without keys on a rank has the lse 0.",
+          "", _of("attend_part", broken_ranks.lse_of_nothing),
+          {**_RANKS, "requests": ((1, 1), (1, 90))}),
+    Plant("equal-ranks", "SP-26", "Parts are averaged over the ranks that have keys.",
+          "", _of("join", broken_ranks.equal_ranks), _RANKS),
+    Plant("empty-ranks-count", "SP-26", "A rank without keys has weight.",
+          "", _of("join", broken_ranks.empty_ranks_count),
+          {**_RANKS, "requests": ((1, 1), (1, 90))}),
+    Plant("last-rank-lost", "SP-26", "The last rank's part is left out.",
+          "", _of("join", broken_ranks.last_rank_lost), _RANKS),
     Plant("tail-of-capture", "SP-22", "The sums of padding are those of the capture.",
           "", _of("convert", broken_lists.tail_of_capture),
           {"pad": 3}),

@@ -36,6 +36,7 @@ class Built:
             same (docs/findings/sparse.md).
         indexed: of sparse MLA: what the engine's own indexer left (sparse/indexer.py); None: its
             selection was drawn.
+        taken: of sparse MLA: the lists of a layer without an indexer, and its block tables.
         metadata: the engine's own object, for `attend`.
         addresses: tensors that a captured graph reads, by name: their addresses. Empty outside of
             graphs.
@@ -51,6 +52,7 @@ class Built:
     padding_keys: int | tuple[int, ...] = 0
     last_pages_are_sums: bool = False
     indexed: Any = None
+    taken: tuple[Bundle, tuple[tuple[int, ...], ...]] | None = None
 
     @property
     def planned(self) -> bool:

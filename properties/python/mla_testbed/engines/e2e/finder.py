@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import torch
 
+from ..decode.built import Built
 from ..decode.kind import Decode
 from ..findings import Finding
 from ..ranks.shard import Shard
@@ -187,15 +188,46 @@ def engine_step(scenario: Scenario, units: int, step: Step) -> EngineStep:
         kv_scale=1.0, data_seed=0)
 
 
-def _sparse_lists(truth: EngineStep, step: Step) -> list[Finding]:
-    """The lists of the first layer, for the keys that its indexer selected."""
+def _sparse_lists(scenario: Scenario, truth: EngineStep, step: Step) -> list[Finding]:
+    """The lists of the first layer, for the keys that its indexer selected; then those of the
+    others, of a model whose layers share selections."""
     assert step.built is not None
-    chosen = step.layers[0][SELECTION].numpy().astype(np.int32)
+    found = _of_selection(truth, step, step.built, step.layers[0][SELECTION])
+    for number in sorted(step.later) if not found else ():
+        taken = step.layers[number - number % scenario.share][SELECTION]
+        found = _of_selection(truth, step, step.later[number], taken)
+        if number % scenario.share:
+            found = (_same_selection(step, number, taken)
+                     or [Finding("SP-23", one.step, f"layer {number} has no indexer, and another "
+                                 f"list than that of this step's selection: {one.property}, "
+                                 f"{one.what}") for one in found])
+        if found:
+            break
+    return found
+
+
+def _same_selection(step: Step, number: int, taken: torch.Tensor) -> list[Finding]:
+    """SP-23: the buffer has the selection that a layer before left there in this step."""
+    own = step.layers[number][SELECTION]
+    wrong = (own != taken).any(-1)
+    if not bool(wrong.any()):
+        return []
+    row = int(wrong.nonzero()[0, 0])
+    at = int((own[row] != taken[row]).nonzero()[0, 0])
+    return [Finding("SP-23", step.number, f"layer {number} has no indexer, and key "
+                    f"{int(own[row, at])} at place {at} of row {row}'s selection; the layer before "
+                    f"left {int(taken[row, at])} there; wrong are {int(wrong.sum())} of "
+                    f"{wrong.numel()} rows")]
+
+
+def _of_selection(truth: EngineStep, step: Step, built: Built, selection: torch.Tensor,
+                  ) -> list[Finding]:
+    chosen = selection.numpy().astype(np.int32)
     whole = SparseStep(**vars(truth), topk=indexed.TOPK, layers=step.cache_layers)
     if (chosen >= np.array(truth.seq_lens)[whole.owners, None]).any():
         return []  # such a selection is a fault of its own, and has no lists
     return Sparse().check(dataclasses.replace(whole, chosen=tuple(
-        row[:count] for row, count in zip(chosen, whole.counts, strict=True))), step.built)
+        row[:count] for row, count in zip(chosen, whole.counts, strict=True))), built)
 
 
 def judged_lists(scenario: Scenario, units: int, steps: Iterable[Step], rank: int = 0
@@ -209,7 +241,7 @@ def judged_lists(scenario: Scenario, units: int, steps: Iterable[Step], rank: in
                 shard = Shard(scenario.dcp)
                 truth = dataclasses.replace(shard.share(truth, rank),
                                             heads=scenario.heads * scenario.dcp)
-            found = (_sparse_lists(truth, step) if scenario.model == "dsa"
+            found = (_sparse_lists(scenario, truth, step) if scenario.model == "dsa"
                      else Decode().check(truth, step.built))
             if found:
                 return found

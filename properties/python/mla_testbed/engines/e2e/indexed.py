@@ -35,6 +35,12 @@ _SURE, _SIZE = 0, 8.0
 _IGNORED, _NOISE = -140.0, 0.02
 
 
+def config(layers: int, share: int) -> dict[str, Any]:
+    """Of config.json: what says that it has an indexer, and in which layers."""
+    pattern = "".join("S" if number % share else "F" for number in range(layers))
+    return {**CONFIG, **({"index_topk_pattern": pattern} if share > 1 else {})}
+
+
 def mark(embedding: torch.Tensor) -> None:
     """Puts the classes into (vocabulary, hidden) embeddings."""
     classes = torch.arange(len(embedding)) % _CLASSES
@@ -63,8 +69,8 @@ def decided(tokens: list[int]) -> bool:
 
 
 def of_layer(drawn: Callable[[int, int, float], torch.Tensor], layer: dict[str, torch.Tensor],
-             heads: int) -> dict[str, torch.Tensor]:
-    """A layer's weights with an indexer, and with a query of low rank."""
+             heads: int, *, alone: bool = True) -> dict[str, torch.Tensor]:
+    """A layer's weights with an indexer, if it is `alone`, and with a query of low rank."""
     made = dict(layer)
     query = made.pop("self_attn.q_proj.weight")
     hidden = query.shape[1]
@@ -84,8 +90,9 @@ def of_layer(drawn: Callable[[int, int, float], torch.Tensor], layer: dict[str, 
         made[name][list(_FLAGS)] = 0
     made.update({"self_attn.q_a_proj.weight": low, "self_attn.q_b_proj.weight": back,
                  "self_attn.q_a_layernorm.weight": torch.ones(RANK, dtype=torch.bfloat16)})
-    made.update({f"self_attn.indexer.{name}": value
-                 for name, value in _indexer(drawn, hidden).items()})
+    if alone:
+        made.update({f"self_attn.indexer.{name}": value
+                     for name, value in _indexer(drawn, hidden).items()})
     return made
 
 

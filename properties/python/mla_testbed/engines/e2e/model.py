@@ -31,6 +31,7 @@ class Model:
 
     Attributes:
         draft: of a checkpoint of its own, below the target's folder.
+        share: each `share`-th layer has an indexer; the layers after it take its selection.
     """
 
     config: dict[str, Any]
@@ -40,6 +41,11 @@ class Model:
     mla: bool
     dsa: bool = False
     draft: Model | None = None
+    share: int = 1
+
+    def takes(self, layer: int) -> bool:
+        """Whether a layer has no indexer, and takes the selection of one before it."""
+        return self.dsa and layer % self.share != 0
 
     def write(self, folder: pathlib.Path) -> None:
         """A checkpoint that engines load."""
@@ -69,7 +75,7 @@ def make(scenario: Scenario) -> Model:
     for number in range(scenario.layers):
         made = layer(drawn, heads)
         if dsa:
-            made = indexed.of_layer(drawn, made, heads)
+            made = indexed.of_layer(drawn, made, heads, alone=number % scenario.share == 0)
         weights.update({f"model.layers.{number}.{name}": value for name, value in made.items()})
         if scenario.scale != 1:
             weights.update(_scales(number, scenario.scale))
@@ -77,12 +83,12 @@ def make(scenario: Scenario) -> Model:
             weights.update(_echo(number + 1, weights, made))
     config = _mla_config(scenario) if mla else _llama_config(scenario)
     if dsa:
-        config.update(indexed.CONFIG)
+        config.update(indexed.config(scenario.layers, scenario.share))
     if scenario.spec == "eagle3":
         eagle = importlib.import_module(".eagle", __package__)  # it is made of this module
         target = Model(config, eagle.idle(weights, heads), heads, scenario.layers, mla)
         return dataclasses.replace(target, draft=eagle.of(target))
-    return Model(config, weights, heads, scenario.layers, mla, dsa)
+    return Model(config, weights, heads, scenario.layers, mla, dsa, share=scenario.share)
 
 
 def drafting(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

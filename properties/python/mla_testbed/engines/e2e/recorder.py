@@ -13,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ... import mla_bundle, mla_capture, world
+from ..decode.built import Built
 from ..observed import Observed
 from .scenario import Scenario
 from .traced import Step
@@ -107,6 +108,19 @@ class Recorder:
             "scheduler_seq_lens": torch.tensor(ends),
             "scheduler_query_lens": torch.tensor([one.rows for one in served]),
             "scheduler_block_table": torch.tensor(table)})
+
+    def lists_of(self, layer: int) -> bool:
+        """Whether the lists of a layer are kept: the first one's, and of a model whose layers share
+        selections those of all."""
+        return layer == 0 or (layer > 0 and self._scenario.share > 1)
+
+    @staticmethod
+    def keep_lists(step: Step, layer: int, built: Built) -> None:
+        """What the kernel of a layer was about to read."""
+        if layer == 0:
+            step.built = built
+        else:
+            step.later[layer] = built
 
     def planned(self, plan: torch.Tensor | None) -> dict[str, Any] | None:
         """The planner call that filled a plan, as its tensors are now."""

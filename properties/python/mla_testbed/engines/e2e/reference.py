@@ -77,12 +77,17 @@ class Reference:
         """tokens: (batch, n) after what `past` holds. Logits of each, and the longer past."""
         x = self._weights["model.embed_tokens.weight"][tokens]
         longer: Past = []
+        index: torch.Tensor | None = None
         for number in range(self._model.layers):
             of = f"model.layers.{number}."
             kept: dict[str, torch.Tensor] = {}
             h = self._norm(x, of + "input_layernorm")
-            attend = self._mla if self._model.mla else self._llama
-            out, both = attend(h, of + "self_attn.", None if past is None else past[number], kept)
+            before, attends = None if past is None else past[number], of + "self_attn."
+            if self._model.mla:
+                taken = index if self._model.takes(number) else None
+                out, both, index = self._mla(h, attends, before, kept, taken)
+            else:
+                out, both = self._llama(h, attends, before, kept)
             longer.append(both)
             x = self._round(x + self._linear(out, of + "self_attn.o_proj"))
             h = self._norm(x, of + "post_attention_layernorm")
@@ -100,7 +105,9 @@ class Reference:
         scale = torch.rsqrt(x.square().mean(-1, keepdim=True) + EPSILON)
         return self._round(x * scale * self._weights[name + ".weight"])
 
-    def _mla(self, h: torch.Tensor, of: str, past: Any, kept: dict[str, torch.Tensor]) -> Any:
+    def _mla(self, h: torch.Tensor, of: str, past: Any, kept: dict[str, torch.Tensor],
+             index: torch.Tensor | None) -> Any:
+        """index: logits of the indexer whose selection this layer takes; None: of its own."""
         heads, (batch, rows) = self._model.heads, h.shape[:2]
         start = 0 if past is None else past[0].shape[1]
         low = h
@@ -120,8 +127,10 @@ class Reference:
         seen: torch.Tensor | None = None
         both: tuple[torch.Tensor, ...] = (key, key)
         if self._model.dsa:
-            index, keys = self._index(h, low, of, past, kept)
-            kept["index"], seen, both = index[0], indexed.selected(index), (key, key, keys)
+            if index is None:
+                index, keys = self._index(h, low, of, past, kept)
+                both = key, key, keys
+            kept["index"], seen = index[0], indexed.selected(index)
         if self._cached is not None:
             if past is not None:
                 key = torch.cat([past[0], key], 1)
@@ -140,7 +149,7 @@ class Reference:
             both = (k, v, *both[2:])
             out = self._attend(q, k, v, (PLAIN + ROPE)**-0.5, seen)
         kept["attention"] = self._round(out)[0].flatten(1)
-        return self._round(out).flatten(2), both
+        return self._round(out).flatten(2), both, index
 
     def _index(self, h: torch.Tensor, low: torch.Tensor, of: str, past: Any,
                kept: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:

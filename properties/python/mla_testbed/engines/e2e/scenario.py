@@ -18,7 +18,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 }
 _RANGES = {"draft": (0, 8), "graphs": (0, 1), "chunk": (0, 4096), "prefix": (0, 1),
            "requests": (1, 32), "tokens": (1, 256), "longest": (1, 1024), "layers": (1, 8),
-           "late": (0, 1), "running": (0, 32), "ranks": (1, 4), "dcp": (1, 8),
+           "late": (0, 1), "running": (0, 32), "ranks": (1, 4), "dcp": (1, 8), "share": (1, 8),
            "seed": (0, 2**32 - 1)}
 
 
@@ -44,6 +44,8 @@ class Scenario:
             ranks come later, so that a rank is without requests while others have some.
         dcp: ranks that share each context (decode context parallelism) and the heads, each a
             process: position p is with rank p % dcp.
+        share: of a model with an indexer, each `share`-th layer has one; the layers after it take
+            its selection.
         layers: of the model. late: late copies, and a host that is ahead of its device.
         seed: of weights and prompts.
     """
@@ -68,6 +70,7 @@ class Scenario:
     ranks: int = 1
     dcp: int = 1
     scale: int = 1
+    share: int = 1
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -105,6 +108,9 @@ class Scenario:
         if self.scale != 1 and (self.model != "mla" or self.cache != "fp8"):
             raise UsageError(f"scenario field 'scale' is {self.scale}; expected 1, or model=mla "
                              f"and cache=fp8, found model={self.model};cache={self.cache}")
+        if self.share > 1 and (self.model != "dsa" or self.share > self.layers):
+            raise UsageError(f"scenario field 'share' is {self.share}; expected 1, or model=dsa "
+                             f"and as many layers, found model={self.model};layers={self.layers}")
         if self.model == "llama" and (self.cache != "bf16" or self.block not in (16, 32)):
             raise UsageError(f"scenario field 'model' is llama; expected cache=bf16 and block=16 "
                              f"or 32, found cache={self.cache};block={self.block}")
@@ -196,6 +202,8 @@ NAMED: dict[str, Scenario] = {
                            layers=1),
     "dsa-mtp": Scenario(model="dsa", spec="mtp", draft=3, requests=3, tokens=8, longest=200,
                         graphs=1, layers=1),
+    "dsa-share": Scenario(arch="gfx950", model="dsa", requests=3, tokens=6, longest=200, layers=3,
+                          share=3),
     "idle": Scenario(requests=3, tokens=8, longest=60, ranks=2),
     "idle-graphs": Scenario(requests=5, tokens=8, longest=60, ranks=2, graphs=1, chunk=32,
                             prefix=1, late=1),

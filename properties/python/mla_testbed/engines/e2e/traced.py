@@ -37,6 +37,7 @@ class Step:
         layers: number of a layer -> name of a tensor -> (rows, elements), float32.
         logits: (rows of `logit_rows`, vocabulary).
         built: what the decode kernel of the first layer was about to read.
+        later: number of a layer -> the same of it, of a model whose layers share selections.
         replayed: the step's layers were a graph's.
         written: layer -> slots of the cache that changed, if that was watched.
         cache_layers: of a model with an indexer: layers whose blocks lie between two of a layer's.
@@ -50,6 +51,7 @@ class Step:
     logits: torch.Tensor | None = None
     logit_rows: torch.Tensor | None = None
     built: Built | None = None
+    later: dict[int, Built] = dataclasses.field(default_factory=dict)
     replayed: bool = False
     cache_layers: int = 1
     written: dict[int, list[int]] = dataclasses.field(default_factory=dict)

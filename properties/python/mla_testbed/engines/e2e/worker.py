@@ -227,6 +227,9 @@ def _seen(worst: dict[str, float], steps: list[Step], result: Result, whole: Any
     scenario = Scenario.parse(result.scenario)
     first = finder.SELECTION if scenario.model == "dsa" else "query"
     missing = [name for name in (first, "key", "attention", "logits") if name not in worst]
+    if scenario.share > 1 and not any(
+            number % scenario.share for step in steps for number in step.later):
+        missing.append("list of a layer without an indexer")
     blind = [str(step.number) for step in steps
              if step.tokens is None and (step.served or scenario.ranks == 1)]
     if missing or blind or not steps:

@@ -228,17 +228,21 @@ class Watch(Recorder):
             # As long as the batch: AITER takes longer ones, what stands for its stage 1 does not.
             rows = int(lists[0].numel()) - 1
             given = (lists[0], lists[1][:rows + 1], lists[2], lists[3][:rows])
-            if self.attending == 0:
-                self.launch([out], lambda: self._of_rows(given, named))
+            number = self.attending
+            if self.lists_of(number):
+                self.launch([out], lambda: self._of_rows(number, given, named))
             return before(q, kv, out, *given[:3], torch.ones_like(given[3]), *lists[4:], **named)
 
         return mla_decode_fwd
 
-    def _of_rows(self, given: tuple[torch.Tensor, ...], named: dict[str, Any]) -> None:
+    def _of_rows(self, number: int, given: tuple[torch.Tensor, ...], named: dict[str, Any],
+                 ) -> None:
         """What the kernel of selected keys read: a list for each row."""
-        if not self.on or not self.steps or self.steps[-1].built is not None:
+        if not self.on or not self.steps:
             return
         step = self.steps[-1]
+        if (step.built if number == 0 else step.later.get(number)) is not None:
+            return
         with _disable_current_modes():
             lists = dict(zip(metadata.LISTS.values(), map(copied, (
                 given[0], given[1], given[3], given[2])), strict=True))
@@ -251,8 +255,9 @@ class Watch(Recorder):
                 bundle = self._observed.planned(name, {**call, "topk": -1}, lists)
         owners = [i for i, one in enumerate(step.served) for _ in range(one.rows)]
         rows = len(lists["kv_last_page_lens"])
-        step.built = Built(bundle, (*owners, *[PADDING] * (rows - len(owners))), None,
-                           padding_keys=1, last_pages_are_sums=self._scenario.cache == "bf16")
+        self.keep_lists(step, number, Built(
+            bundle, (*owners, *[PADDING] * (rows - len(owners))), None, padding_keys=1,
+            last_pages_are_sums=self._scenario.cache == "bf16"))
 
     def _latent(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)

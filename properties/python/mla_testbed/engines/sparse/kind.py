@@ -17,7 +17,7 @@ from ..decode.result import Part
 from ..findings import Finding
 from ..line import CaseLine
 from .indexer import check_indexed, selecting
-from .lists import check_lists
+from .lists import check_lists, check_taken
 from .step import SparseStep, model_of, sparse_steps_of
 
 #: Rows of a step. Each has a list of up to 2,048 keys.
@@ -41,10 +41,12 @@ class Sparse(OfPlans[SparseStep]):
 
     def lists(self, step: SparseStep, built: Built) -> list[Finding]:
         """The stages of the engine's indexer, if it ran; then the lists of the keys it selected."""
-        if built.indexed is None:
-            return check_lists(step, built)
-        return (check_indexed(step, built.indexed)
-                or check_lists(selecting(step, built.indexed), built))
+        if built.indexed is not None:
+            found = check_indexed(step, built.indexed)
+            if found:
+                return found
+            step = selecting(step, built.indexed)
+        return check_lists(step, built) or check_taken(step, built)
 
     def drawn(self, case: str) -> str:
         """The case, or one with contexts about as long as a row selects, and longer: half of them.

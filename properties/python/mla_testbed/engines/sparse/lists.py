@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from ...planning import POISON
@@ -14,6 +16,21 @@ from .step import SparseStep
 def check_lists(step: SparseStep, built: Built) -> list[Finding]:
     """P26, P04, P06, P01 and P13; the first sentence that does not hold."""
     return first(step, (check(step, built) for check in (_owners, _sums, _written, _keys)))
+
+
+def check_taken(step: SparseStep, built: Built) -> list[Finding]:
+    """SP-23: a layer without an indexer has the lists of this step's selection by its own table.
+
+    Args:
+        step: with what the layer before selected.
+    """
+    if built.taken is None:
+        return []
+    bundle, tables = built.taken
+    other = dataclasses.replace(built, bundle=bundle)
+    return [Finding("SP-23", one.step, "a layer without an indexer has other lists than those of "
+                    f"this step's selection: {one.property}, {one.what}")
+            for one in check_lists(dataclasses.replace(step, block_tables=tables), other)]
 
 
 def _owners(step: SparseStep, built: Built) -> Sentences:

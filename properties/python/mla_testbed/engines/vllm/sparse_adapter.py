@@ -20,6 +20,7 @@ from .adapter import OPTIONS, VllmEngine
 from .batch import RunnerBuffers
 from .config import LAYER, Limits
 from .sparse_config import implementation, most_rows, one_rank, sparse
+from .sparse_taking import Taking
 
 
 class VllmSparse(VllmEngine):
@@ -59,11 +60,16 @@ class VllmSparse(VllmEngine):
             self._builder = self._module.ROCMAiterMLASparseMetadataBuilder(
                 self.spec(first), [LAYER], self._current, self._device)
             self._impl = implementation(self._module, first, self._selected)
+            # Older versions have no layers without an indexer.
+            self._taking = (
+                Taking(self._module, self._current, first, self.spec(first), self._buffers,
+                       self._selected) if hasattr(self._module, "_index_epoch") else None)
             self._indexer = None
             if self._indexes and all(map(indexer.affordable, steps)):
                 self._indexer = indexer.Indexer(
                     self._current, first, self._buffers.block_table.shape[1], self._selected)
         self._of_indexer: dict[int, Any] = {}
+        self._of_taking: dict[int, Any] = {}
         self._poison()
 
     def capture(self, step: SparseStep) -> Built | None:  # type: ignore[override]
@@ -90,6 +96,10 @@ class VllmSparse(VllmEngine):
             with self._entered():
                 self._of_indexer[id(metadata)] = (
                     metadata, self._indexer.build(self._step, common, capture=capture), capture)
+        if self._taking is not None:
+            with self._entered():
+                self._of_taking[id(metadata)] = metadata, self._taking.build(
+                    self._step, common, self._observed, capture=capture)
         return metadata
 
     def _built(self, step: SparseStep, metadata: Any) -> Built:  # type: ignore[override]
@@ -114,14 +124,22 @@ class VllmSparse(VllmEngine):
                  "kv_indices": self._builder.paged_kv_indices}
         name = f"{step.case} step {step.number}"
         if metadata.work_meta_data is None:
-            bundle = self._observed.unplanned(
-                name, {"num_heads_per_head_k": step.heads, "num_heads_k": 1, "page_size": 1,
-                       "is_causal": True, "dtype_q": step.dtype_q, "dtype_kv": step.dtype_kv,
-                       "max_seqlen_qo": 1}, lists)
+            bundle = self._observed.unplanned(name, _scalars(step), lists)
         else:
             assert self._call is not None, "metadata with a plan, and no planner was called"
             bundle = self._observed.planned(name, self._call, lists)
-        return Built(bundle, requests, metadata, elsewhere=elsewhere, indexed=indexed)
+        return Built(bundle, requests, metadata, elsewhere=elsewhere, indexed=indexed,
+                     taken=self._taken(step, indexed, rows, metadata))
+
+    def _taken(self, step: SparseStep, indexed: Indexed | None, rows: int, metadata: Any) -> Any:
+        """The lists of a layer without an indexer, which comes next, and its block tables."""
+        if self._taking is None:
+            return None
+        made = self._of_taking[id(metadata)][1]
+        lists = self._taking.lists(made)
+        self._forward(step, indexed, rows, made.metadata, None, None, self._taking.impl)
+        name = f"{step.case} step {step.number}, a layer without an indexer"
+        return (self._observed.unplanned(name, _scalars(step), lists), self._taking.tables(step))
 
     def _index(self, step: SparseStep, metadata: Any) -> Indexed | None:
         """The indexer's operation; a graph's reads the metadata of its capture."""
@@ -158,25 +176,31 @@ class VllmSparse(VllmEngine):
 
     def _forward(
         self, step: SparseStep, indexed: Indexed | None, rows: int, metadata: Any,
-        query: torch.Tensor | None, cache: np.ndarray | None,
+        query: torch.Tensor | None, cache: np.ndarray | None, impl: Any = None,
     ) -> Any:
-        """forward_mqa; without a query it ends before the kernel is called, and reads no cache."""
-        self._selected.copy_(torch.from_numpy(
-            step.selection(0, self._selected.shape[0]) if indexed is None else indexed.selection))
+        """forward_mqa; without a query it ends before the kernel is called, and reads no cache.
+
+        impl: of a layer without an indexer, which finds the selection where it is.
+        """
+        if impl is None:
+            impl = self._impl
+            self._selected.copy_(torch.from_numpy(
+                step.selection(0, self._selected.shape[0]) if indexed is None
+                else indexed.selection))
         scale = torch.full((1,), step.q_scale, device=self._device)
         layer = SimpleNamespace(
             _q_scale=scale, _k_scale=torch.full((1,), step.kv_scale, device=self._device))
         if query is None:
             query = self._blank(step.dtype_q, (1, 1, 1)).expand(rows, step.heads, 576)
             kv = self._blank(step.dtype_kv, (1, step.layers, step.block_size, 576))
-            self._impl._forward_mla = lambda *_, **__: (None, None)  # noqa: SLF001
+            impl._forward_mla = lambda *_, **__: (None, None)  # noqa: SLF001
         else:
             kv = self._tensor(self._layered(step, cache), step.dtype_kv)
         try:
             with self._entered():
-                out, _ = self._impl.forward_mqa(query, kv[:, 0], metadata, layer)
+                out, _ = impl.forward_mqa(query, kv[:, 0], metadata, layer)
         finally:
-            vars(self._impl).pop("_forward_mla", None)
+            vars(impl).pop("_forward_mla", None)
         return out
 
     def _blank(self, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
@@ -188,3 +212,10 @@ class VllmSparse(VllmEngine):
         own = cache.reshape(step.pool_blocks, 1, step.block_size, -1)
         others = np.broadcast_to(cache[0], (step.pool_blocks, step.layers - 1, *own.shape[2:]))
         return np.concatenate([own, others], axis=1)
+
+
+def _scalars(step: SparseStep) -> dict[str, Any]:
+    """What a planner is told of the rows of a step."""
+    return {"num_heads_per_head_k": step.heads, "num_heads_k": 1, "page_size": 1,
+            "is_causal": True, "dtype_q": step.dtype_q, "dtype_kv": step.dtype_kv,
+            "max_seqlen_qo": 1}

@@ -63,9 +63,10 @@ def sparse(config: Any, step: SparseStep, limits: Limits, method: str, rows: int
     return made
 
 
-def implementation(module: Any, step: SparseStep, indices: Any) -> Any:
-    """The backend's attention, of a layer with an indexer that leaves its keys in `indices`."""
+def implementation(module: Any, step: SparseStep, indices: Any, *, indexer: bool = True) -> Any:
+    """The backend's attention, of a layer with an indexer that leaves its keys in `indices`, or of
+    one without that finds them there."""
     return module.ROCMAiterMLASparseImpl(
         step.heads, 576, SCALE, 1, None, None, "fp8" if step.dtype_kv == "fp8" else "auto", None,
         "decoder", None, kv_b_proj=None, topk_indices_buffer=indices,
-        indexer=SimpleNamespace(topk_indices_buffer=indices), **_DIMS)
+        indexer=SimpleNamespace(topk_indices_buffer=indices) if indexer else None, **_DIMS)

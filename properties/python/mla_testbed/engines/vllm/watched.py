@@ -170,15 +170,17 @@ class Watch(Recorder):
                 kept({"key": key, "selection": selection, "attention": output})
 
             self.launch([output], keep)
-            if number == 0:
+            if self.lists_of(number):
                 metadata = context.attn_metadata[layer.layer_name]
                 dense = bool(layer._use_sparse_mha(metadata))  # noqa: SLF001
-                self.launch([output], lambda: self._selected_lists(metadata, cache, dense=dense))
+                self.launch([output], lambda: self._selected_lists(
+                    number, metadata, cache, dense=dense))
             return result
 
         return fused
 
-    def _selected_lists(self, metadata: Any, cache: torch.Tensor, *, dense: bool) -> None:
+    def _selected_lists(self, number: int, metadata: Any, cache: torch.Tensor, *, dense: bool,
+                        ) -> None:
         """What the kernel of selected keys read. Prompts may be attended elsewhere, densely."""
         if not self.on:
             return
@@ -202,8 +204,9 @@ class Watch(Recorder):
         live = min(requests, len(step.served))
         count = sum(one.rows for one in step.served[:live])
         step.cache_layers = cache.stride(0) // (cache.shape[-1] * self._scenario.block)
-        step.built = Built(bundle, (*owners[:count], *[PADDING] * (rows - count)), None,
-                           elsewhere=tuple(range(live, len(step.served))))
+        self.keep_lists(step, number, Built(
+            bundle, (*owners[:count], *[PADDING] * (rows - count)), None,
+            elsewhere=tuple(range(live, len(step.served)))))
 
     def _fa(self, before: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(before)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from .. import attention, cache, lists, logits, rows, selection, storing, writing
+from .. import attention, cache, lists, logits, ranks, rows, selection, storing, writing
 from ..case import KEY
 from ..findings import Finding
 from ..inputs import Inputs
 from ..lists import Lists
-from ..numbers import of_bf16
+from ..numbers import of_bf16, rounded_bf16, to_bf16
 from .device import back, bf16, blocks, bytes_of, put
 
 
@@ -117,3 +117,24 @@ def sink_of(inputs: Inputs) -> np.ndarray:
     if inputs.case.seed % 2 == 0:
         made[::4] = -np.inf
     return made.astype(np.float32)
+
+
+def parts(inputs: Inputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What a merge of ranks is handed: outputs (ranks, rows + pad, heads, values), numbers of bf16,
+    and lse (ranks, rows + pad, heads); and the selection they are of."""
+    picked = selected(inputs)
+    made = [ranks.exact_part(inputs, picked, rank) for rank in range(inputs.case.dcp)]
+    return np.stack([one[0] for one in made]), np.stack([one[1] for one in made]), picked
+
+
+def as_bf16(values: np.ndarray) -> torch.Tensor:
+    """float32 numbers of bf16, on the device."""
+    return bf16(to_bf16(values))
+
+
+def summed(corrected: list[np.ndarray]) -> np.ndarray:
+    """What a collective makes of all ranks' parts: their sum in bf16, one after the other."""
+    total = corrected[0]
+    for one in corrected[1:]:
+        total = rounded_bf16(total + one)
+    return total

@@ -15,7 +15,7 @@ from ..case import TILE, Case
 from ..findings import Finding
 from ..inputs import Inputs
 from ..lists import Lists
-from . import calls, sglang_hip, sglang_rows, sglang_windows
+from . import calls, sglang_hip, sglang_ranks, sglang_rows, sglang_windows
 from .device import FP8, back, bf16, put
 from .kernel import Kernel, need
 from .sources import functions
@@ -40,6 +40,7 @@ def kernels(tree: pathlib.Path) -> tuple[Kernel, ...]:
         *sglang_rows.kernels(root),
         *sglang_windows.kernels(root),
         *sglang_hip.kernels(root),
+        *sglang_ranks.kernels(root),
         Kernel("_set_k_and_s_triton", "write", lambda inputs, arch: _set(index, inputs, arch),
                {**dense}),
         Kernel("triton_fused_store_indexer", "write",

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from .. import rows
+from ..case import Case
 from ..findings import Finding
 from ..inputs import Inputs
 from ..numbers import of_bf16
@@ -48,7 +49,7 @@ def kernels(root: pathlib.Path) -> tuple[Kernel, ...]:
     unpack = functools.cache(lambda: functions(root, _DEQUANT, (
         "_infer_dsa_dims", "dequantize_k_cache_paged_dsa", "_dequantize_k_cache_paged_kernel")))
     of_v4 = functools.cache(functools.partial(_v4, root))
-    store = functools.cache(functools.partial(_pack, root))
+    store = functools.cache(functools.partial(pack, root))
     return (
         Kernel("quantize_k_cache_separate, set_mla_kv_buffer_triton", "store",
                lambda inputs, arch: _store(store(), inputs), ds),
@@ -61,7 +62,8 @@ def kernels(root: pathlib.Path) -> tuple[Kernel, ...]:
     )
 
 
-def _pack(root: pathlib.Path) -> types.SimpleNamespace:
+def pack(root: pathlib.Path) -> types.SimpleNamespace:
+    """What quantises rows of 656 bytes, and what stores them."""
     quant = functions(root, _QUANT, None)
     wide = functions(root, _SET, ("set_mla_kv_buffer_kernel", "set_mla_kv_buffer_kernel_norope"))
     return types.SimpleNamespace(
@@ -70,28 +72,39 @@ def _pack(root: pathlib.Path) -> types.SimpleNamespace:
 
 
 def _store(module: Any, inputs: Inputs) -> list[Finding]:
-    """As the memory pool calls it; its dispatcher is not called, which asks for a platform. Padding
-    goes to the reserved slot, which is skipped, but where there is no rope part."""
-    latent, rope = inputs.case.width
+    """Padding is skipped, but where there is no rope part."""
+    rope = inputs.case.width[1]
 
     def call(tokens: torch.Tensor, cache: torch.Tensor, slots: torch.Tensor) -> None:
-        if not slots.numel():
-            return
-        slots = torch.where(slots < 0, _RESERVED, slots)
-        nope, tail = module.quantize(tokens[:, :latent], tokens[:, latent:])
-        buffer = cache.view(-1, 1, nope.shape[-1] + tail.shape[-1])
-        size = buffer.shape[-1]
-        block = 1 << (size - 1).bit_length()
-        if rope:
-            module.rows[(slots.numel(), 1)](
-                buffer, nope, tail, slots, _RESERVED, buffer.stride(0), nope.stride(0),
-                tail.stride(0), nope.shape[-1], tail.shape[-1], BLOCK=block, DCP_RANK=0,
-                DCP_WORLD_SIZE=1)
-        else:
-            module.no_rope[(slots.numel(), 1)](
-                buffer, nope, slots, buffer.stride(0), nope.stride(0), nope.shape[-1], BLOCK=block)
+        set_rows(module, inputs.case, tokens, cache, slots, (0, 1))
 
     return calls.of_store(inputs, call, padding=rope > 0, floor=0)
+
+
+def set_rows(module: Any, case: Case, tokens: torch.Tensor, cache: torch.Tensor,
+             slots: torch.Tensor, rank: tuple[int, int]) -> None:
+    """As the memory pool calls it; its dispatcher is not called, which asks for a platform. Padding
+    goes to the reserved slot.
+
+    Args:
+        rank: which of how many that share a context.
+    """
+    if not slots.numel():
+        return
+    latent, rope = case.width
+    slots = torch.where(slots < 0, _RESERVED, slots)
+    nope, tail = module.quantize(tokens[:, :latent], tokens[:, latent:])
+    buffer = cache.view(-1, 1, nope.shape[-1] + tail.shape[-1])
+    size = buffer.shape[-1]
+    block = 1 << (size - 1).bit_length()
+    if rope:
+        module.rows[(slots.numel(), 1)](
+            buffer, nope, tail, slots, _RESERVED, buffer.stride(0), nope.stride(0),
+            tail.stride(0), nope.shape[-1], tail.shape[-1], BLOCK=block, DCP_RANK=rank[0],
+            DCP_WORLD_SIZE=rank[1])
+    else:
+        module.no_rope[(slots.numel(), 1)](
+            buffer, nope, slots, buffer.stride(0), nope.stride(0), nope.shape[-1], BLOCK=block)
 
 
 def _fetch(module: Any, inputs: Inputs) -> list[Finding]:

@@ -16,7 +16,7 @@ from ..findings import Finding
 from ..inputs import Inputs
 from ..lists import Lists
 from ..logits import FENCE
-from . import calls, vllm_compress, vllm_rows, vllm_v4, vllm_windows
+from . import calls, vllm_compress, vllm_ranks, vllm_rows, vllm_v4, vllm_windows
 from .device import FP8, back, bf16, blocks, put
 from .kernel import Kernel, need
 from .sources import functions
@@ -82,6 +82,7 @@ def kernels(tree: pathlib.Path) -> tuple[Kernel, ...]:
         *vllm_rows.kernels(tree, ops),
         *vllm_compress.kernels(tree),
         *vllm_windows.kernels(tree, ops),
+        *vllm_ranks.kernels(tree),
         Kernel("indexer_k_quant_and_cache_triton", "write",
                lambda inputs, arch: _write(ops(arch), inputs), taken=_layout),
         Kernel("cp_gather_indexer_k_quant_cache_triton", "gather",

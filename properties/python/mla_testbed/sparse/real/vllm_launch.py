@@ -12,6 +12,8 @@ class JitKernel:
     """Stands for VllmTritonJitKernel, without its warm-up."""
 
     kernel: Any
+    #: `launcher` launches, not what vLLM keeps from one launch to the next.
+    _warming = True
 
     def __class_getitem__(cls, _: Any) -> type[JitKernel]:
         """The key of what it compiles is a type argument."""
@@ -34,7 +36,8 @@ def launcher(call: Callable[..., Any]) -> Callable[..., None]:
         given = {name if name in wanted else f"{name}_ptr": value
                  for name, value in bound.arguments.items()}
         given = {name: value for name, value in given.items() if name in wanted}
-        self.kernel[grid](**{**given, **more})
+        own = {name: value for name, value in more.items() if not name.startswith("_")}
+        self.kernel[grid](**{**given, **own})
 
     return launch
 
