@@ -90,8 +90,19 @@ class Comparison:
         return not self.files or (len(self.unread) < len(self.files)
                                   and len(self.refused) < self.cases)
 
-    def _not_judged(self) -> list[str]:
-        unread = [f"NOT JUDGED: no case uses {_some(self.unread)}"] if self.unread else []
+    def about(self) -> str:
+        """What a pull request's page says first."""
+        return (f"MLA of `{self.base.id[:10]}` and `{self.head.id[:10]}` ({self.head.title}), "
+                "judged in an emulator of the instruction set with AITER's own planner, dispatch, "
+                "code objects and reduce.")
+
+    def below(self, change: Change) -> list[str]:
+        """Further lines of a change."""
+        return []
+
+    def not_judged(self) -> list[str]:
+        """A line for what no case judges, or the head refuses."""
+        unread = [f"NOT JUDGED: no case uses {some(self.unread)}"] if self.unread else []
         return [*unread, *(one.text() for one in self.refused)]
 
     def _counted(self) -> str:
@@ -107,20 +118,19 @@ class Comparison:
         """For a terminal."""
         lines = [f"base {self.base.id[:10]} {self.base.date} {self.base.title}",
                  f"head {self.head.id[:10]} {self.head.date} {self.head.title}",
-                 f"{len(self.files)} files of the MLA differ: {_some(self.files)}"]
+                 f"{len(self.files)} files of the MLA differ: {some(self.files)}"]
         for change in self.changes:
-            lines += [f"{change.kind.value} {change.arch} {change.case}", f"  {change.what}"]
-        return "\n".join([*lines, *self._not_judged(),
+            lines += [f"{change.kind.value} {change.arch} {change.case}", f"  {change.what}",
+                      *self.below(change)]
+        return "\n".join([*lines, *self.not_judged(),
                           f"{self.cases} cases on each side, {self._counted()}"])
 
     def markdown(self) -> str:
         """For a pull request."""
-        lines = [f"MLA of `{self.base.id[:10]}` and `{self.head.id[:10]}` ({self.head.title}), "
-                 "judged in an emulator of the instruction set with AITER's own planner, dispatch, "
-                 "code objects and reduce.", "",
+        lines = [self.about(), "",
                  f"{len(self.files)} files differ; {self.cases} cases on each side, "
                  f"{self._counted()}.", ""]
-        for line in self._not_judged():
+        for line in self.not_judged():
             lines += [f"**{line}**", ""]
         if not self.changes:
             return "\n".join([*lines, "No verdict and no plan changed.", ""])
@@ -130,7 +140,9 @@ class Comparison:
             kind = change.kind.value.lower()
             lines.append(f"| {f'**{kind}**' if change.kind.worse else kind} | {change.arch} | "
                          f"`{change.case}` | {what} |")
-        return "\n".join([*lines, ""])
+        again = [f"    {line.strip()}" for change in self.changes if change.kind.worse
+                 for line in self.below(change)]
+        return "\n".join([*lines, "", *again, *([""] if again else [])])
 
 
 def compare(clone: pathlib.Path, base: Commit, head: Commit, cases: dict[str, Sequence[str]]) \
@@ -209,6 +221,7 @@ class _Sides:
         return tree
 
 
-def _some(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
+    """The first ones, and how many more."""
     shown = ", ".join(names[:4])
     return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")
