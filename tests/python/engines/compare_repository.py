@@ -41,6 +41,11 @@ class Repository:
         self.commit(name, _ADAPT, f'{_ADAPT}        self.plant = "{name}"\n'
                                   f'        self.attends = {name != "NoAttention"}\n')
 
+    def undo(self) -> None:
+        """One more: without the last."""
+        self.git("revert", "--no-edit", "HEAD")
+        self.text = (self.place / "fake_engine.py").read_text(encoding="utf-8")
+
     def write(self, file: str, text: str, title: str) -> None:
         (self.place / file).write_text(text, encoding="utf-8")
         self.git("add", "-A")

@@ -88,6 +88,13 @@ def interpreter(setting: Setting) -> str:
     return str(path)
 
 
+def _of_tree(tree: Tree | None) -> dict[str, str]:
+    """Variables that name it to the adapter of ATOM, which imports no installed package."""
+    if tree is None:
+        return {}
+    return {"ATOM_SRC": tree.directory, **({"ATOM_VERSION": tree.rev[:12]} if tree.rev else {})}
+
+
 class Worker:
     """One process. It is started by `hello`, and again after it was killed.
 
@@ -143,7 +150,7 @@ class Worker:
                 start_new_session=True,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1",
                      "TMPDIR": scratch.name,
-                     **({"ATOM_SRC": tree.directory} if tree else {})})
+                     **_of_tree(tree)})
         except OSError as e:
             scratch.cleanup()
             raise EngineMissing(f"'{command[0]}' is no Python: {e.strerror}") from e

@@ -27,6 +27,10 @@ from .findings import INCONCLUSIVE, Judgement
 from .judge import judge
 from .kind import Kind
 from .kinds import KINDS, load
+from .raised import place
+
+#: Characters of a foreign error that are told.
+_MOST_SAID = 400
 
 
 def main(arguments: list[str]) -> int:
@@ -41,6 +45,11 @@ def main(arguments: list[str]) -> int:
         engine = load(name, machine)
     except (ImportError, MlaError, OSError) as e:
         _say(out, {"error": f"{type(e).__name__}: {e}"})
+        return 3
+    except Exception as e:  # what an engine raises at its import, in one line
+        traceback.print_exc()
+        said = " ".join(str(e).split())[:_MOST_SAID]
+        _say(out, {"error": f"{type(e).__name__}: {said} {place(e)}".strip()})
         return 3
     _say(out, {"engine": engine.name, "version": engine.version, "aiter": engine.aiter,
                "attends": getattr(engine, "attends", True), "file": _file_of(name)})

@@ -125,7 +125,7 @@ class Compared:
 def _alike(found: Difference) -> str:
     """Equal for changes that are probably one: their sentences without numbers and cases."""
     text = re.sub(r"mla1:\S+", "CASE", found.what)
-    return f"{found.kind.name} {re.sub(r'[0-9]+', '#', text)}"
+    return f"{found.kind.name} {re.sub(r'-?[0-9]+', '#', text)}"
 
 
 def _why(found: Judgement) -> str:

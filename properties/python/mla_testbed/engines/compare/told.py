@@ -15,7 +15,7 @@ CASE = "the case"
 def changed(before: Judgement, after: Judgement) -> list[Difference]:
     """What changed."""
     found = differences(_judged(before, after), _judged(after, before))
-    if before.case != after.case:
+    if before.facts and after.facts and before.case != after.case:
         found.append(Difference(Kind.OTHER, f"the engine is asked another case: {after.case}, was "
                                 f"{before.case}"))
     return found
