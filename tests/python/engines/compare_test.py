@@ -33,6 +33,7 @@ def test_a_defect_is_worse_and_its_command_shows_it_over_the_head_alone(reposito
                               code=1, cases=24)
     lines = done.stdout.splitlines()
     worse = [line for line in lines if line.startswith("WORSE")]
+    assert lines[4] == worse[0]  # before other changes
     assert [re.match(r"WORSE gfx942 mla1:1q3s4;heads=16;block=1;", line) is not None
             for line in worse] == [True]
     at = lines.index(worse[0])
@@ -92,13 +93,13 @@ def test_a_head_that_refuses_what_held_is_worse_and_what_failed_is_not_judged(re
     repository.plant("RefusesAll")
     done = repository.compare(code=1)
     assert "the case held, and is not judged now: refused: the fake engine takes no" in done.stdout
-    assert "NOT JUDGED: over the head alone: gfx942 mla1:" in done.stdout
+    assert "NOT JUDGED: 12 cases over the head alone, such as mla1:" in done.stdout
     repository.undo()
-    repository.plant("LostRequest")
+    repository.plant("WrongPage")
     repository.commit("refuses too", 'if self.plant == "RefusesAll"', "if True")
     done = repository.compare(code=4)
     assert "WORSE" not in done.stdout
-    assert "P26 failed, and is not judged now: refused: the fake engine" in done.stdout
+    assert "P01 failed, and is not judged now: refused: the fake engine" in done.stdout
 
 
 @pytest.mark.parametrize(("old", "new", "said"), [
@@ -126,10 +127,19 @@ def test_what_is_executed_is_compared_and_executing_less_is_worse(repository):
     assert "P05 held, and is not judged now: nothing of the case is attended" in done.stdout
 
 
-def test_a_process_that_ends_fails_and_one_that_hangs_is_not_judged(repository):
+def test_a_process_that_ends_fails_and_one_that_hangs_is_not_judged(repository, tmp_path):
     repository.plant("Dies")
     done = repository.compare(code=1, cases=2)
     assert "P28 fails: step 0: the process of fake_engine:Sound ended with SIGSEGV" in done.stdout
+    repository.undo()
+    once = tmp_path / "once"
+    repository.commit("hangs once", "    def _misbehave(self) -> None:\n", (
+        "    def _misbehave(self) -> None:\n"
+        f"        if not os.path.exists('{once}'):\n"
+        f"            open('{once}', 'w').close()\n            time.sleep(60)\n"))
+    done = repository.compare("--timeout", "2s", code=0, cases=2)
+    assert once.exists()  # what took too long is asked a second time
+    assert "0 answers changed" in done.stdout
     repository.undo()
     repository.plant("Hangs")
     done = repository.compare("--timeout", "1s", code=1, cases=1)
@@ -185,7 +195,7 @@ def test_replay_judges_a_working_tree_as_it_lies(repository, tmp_path):
     assert f"--src {repository.place}\n" in failed.stdout
     assert replay([*words, "--rev", "HEAD~1"]).returncode == 0
     (repository.place / "fake_engine.py").write_text(
-        repository.text.replace("WrongPage", "Sound"))
+        repository.text.replace('self.plant = "WrongPage"', "pass"))
     assert replay(words).returncode == 0
     wrong = replay(["replay", "mla1:1q1s9", "--engine", ENGINE, "--src", str(tmp_path)])
     assert (wrong.returncode, wrong.stderr) == (2, (

@@ -10,8 +10,6 @@ from typing import Any
 from ...aiter_compare import Change, Comparison, some
 from ..report import repro
 
-_SHOWN = 8
-
 
 @dataclasses.dataclass(frozen=True)
 class EngineChange(Change):
@@ -47,13 +45,13 @@ class EngineComparison(Comparison):
 
     def not_judged(self) -> list[str]:
         """Files and lines that no case runs, then cases that the head alone does not take."""
-        lost = [f"{one.arch} {one.case}: {one.why}" for one in self.refused if one.lost]
+        lost = [one for one in self.refused if one.lost]
         lines = [f"NOT JUDGED: no case runs what changed in {some(self.unread)}"] \
             if self.unread else []
         lines += [f"NOT JUDGED: no case runs {some(self.unrun)}"] if self.unrun else []
-        lines += [f"NOT JUDGED: over the head alone: {one}" for one in lost[:_SHOWN]]
-        if len(lost) > _SHOWN:
-            lines.append(f"NOT JUDGED: and {len(lost) - _SHOWN} more cases over the head alone")
+        if lost:
+            lines.append(f"NOT JUDGED: {len(lost)} cases over the head alone, such as "
+                         f"{lost[0].case}: {lost[0].why}")
         return lines
 
     def below(self, change: Change) -> list[str]:

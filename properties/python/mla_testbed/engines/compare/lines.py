@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import pathlib
 import re
 from collections.abc import Mapping, Sequence
@@ -44,8 +45,8 @@ def unrun(clone: pathlib.Path, base: Commit, head: Commit, files: Sequence[str],
 
 def _of_file(clone: pathlib.Path, commits: tuple[Commit, Commit], file: str, ran: tuple[Ran, Ran]
              ) -> tuple[bool, list[str]]:
-    """Whether a changed line of a function ran, or none was changed; and the hunks that did not.
-    """
+    """Whether a changed line of a function ran, or none was changed; and those that did not run, of
+    the head where a hunk has lines there."""
     functions = [_functions(clone, commit, file) for commit in commits]
     seen, left = False, []
     for hunk in _HUNK.finditer(git(clone, "diff", "--unified=0", "--no-renames", "--no-ext-diff",
@@ -54,11 +55,12 @@ def _of_file(clone: pathlib.Path, commits: tuple[Commit, Commit], file: str, ran
         changed = [functions[at].intersection(sides[at]) for at in (0, 1)]
         if not any(changed):
             continue
-        if any(changed[at] & ran[at].get(file, set()) for at in (0, 1)):
-            seen = True
-        else:
-            at = 1 if changed[1] else 0
-            left.append(f"{file}:{_span(changed[at])}" + ("" if at else " (removed)"))
+        ran_of = [changed[at] & ran[at].get(file, set()) for at in (0, 1)]
+        seen = seen or any(ran_of)
+        at = 1 if changed[1] else 0
+        if at or not ran_of[0]:
+            left += [f"{file}:{span}" + ("" if at else " (removed)")
+                     for span in _spans(functions[at], changed[at] - ran_of[at])]
     return seen or not left, left
 
 
@@ -67,9 +69,12 @@ def _range(hunk: re.Match[str], group: int) -> range:
     return range(first, first + int(hunk[group + 1] or 1))
 
 
-def _span(lines: set[int]) -> str:
-    first, last = min(lines), max(lines)
-    return str(first) if first == last else f"{first}-{last}"
+def _spans(all_lines: set[int], lines: set[int]) -> list[str]:
+    """Lines as "7" and "9-12": those that follow each other among all that do something."""
+    order = {line: place for place, line in enumerate(sorted(all_lines))}
+    groups = itertools.groupby(enumerate(sorted(lines)), lambda at: order[at[1]] - at[0])
+    ends = [[line for _, line in group] for _, group in groups]
+    return [str(one[0]) if len(one) == 1 else f"{one[0]}-{one[-1]}" for one in ends]
 
 
 def _functions(clone: pathlib.Path, commit: Commit, file: str) -> set[int]:

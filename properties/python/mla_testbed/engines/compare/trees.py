@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -80,6 +81,7 @@ print(json.dumps([spec.origin if spec else "", sorted(
     (one.metadata["Name"] or "", one.version or "") for one in m.distributions())]))"""
 
 
+@functools.cache
 def installed(setting: Setting) -> Installed:
     """Asks the interpreter of an engine.
 
