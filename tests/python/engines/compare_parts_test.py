@@ -187,6 +187,9 @@ def between(clone):
      ({}, {"engine.py": {9}}), ([], ["engine.py:10"])),
     ("ONE = 1\n\n\ndef a():\n    return 2\n\n\ndef b():\n    x = 2\n    return x + 1\n",
      ({}, {"engine.py": {5}}), ([], ["engine.py:9-10"])),
+    # The line after it is another one.
+    ("ONE = 1\n\n\ndef a():\n    return 1\n\n\ndef b():\n    x = 2\n    return x\n",
+     ({}, {"engine.py": {10}}), (["engine.py"], [])),
     # Lines that are gone.
     ("ONE = 1\n\n\ndef a():\n    return 2\n\n\ndef b():\n    return 1\n",
      ({}, {"engine.py": {5}}), ([], ["engine.py:9"])),
