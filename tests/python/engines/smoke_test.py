@@ -90,7 +90,7 @@ def test_a_pull_request_that_breaks_a_list_is_worse(tmp_path):
 
     git("init", "-q")
     text = (repository / file).read_text()
-    for one in (text, text.replace(old, new)):
+    for one in (text, text.replace(old, new, 1)):
         (repository / file).write_text(one)
         git("add", "-A")
         git("commit", "-qm", "one")
