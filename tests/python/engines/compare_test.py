@@ -207,19 +207,23 @@ def test_replay_judges_a_working_tree_as_it_lies(repository, tmp_path):
 
 
 def test_an_interrupt_ends_it_and_leaves_no_process_and_no_folder(repository, tmp_path):
-    repository.plant("Hangs")
+    hanging = tmp_path / "hanging"
+    repository.commit("hangs", "    def _misbehave(self) -> None:\n", (
+        "    def _misbehave(self) -> None:\n"
+        f"        with open('{hanging}', 'w') as told:\n            told.write(str(os.getpid()))\n"
+        "        time.sleep(3600)\n"))
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     process = subprocess.Popen(
         [*COMMAND, "compare", "--engine", ENGINE, "--src", str(repository.place), "--base",
          "HEAD~1", "--cases", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "TMPDIR": str(scratch), "MLA_TESTBED_CACHE": str(tmp_path / "cache")})
-    until = time.monotonic() + 60
-    head = repository.git("rev-parse", "HEAD")
-    while not list(scratch.glob(f"mla-testbed-compare-*/{head}")) and time.monotonic() < until:
+    until = time.monotonic() + 120
+    while not (hanging.exists() and hanging.read_text()) and time.monotonic() < until:
         time.sleep(0.2)
-    time.sleep(2)
     process.send_signal(signal.SIGTERM)  # SIGINT may be ignored here
     _, said = process.communicate(timeout=30)
     assert (process.returncode, said) == (4, "interrupted\n")
     assert list(scratch.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(hanging.read_text()), 0)
