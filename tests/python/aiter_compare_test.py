@@ -1,5 +1,6 @@
 """Two commits beside each other: what counts as a change, what is worse, how it is told."""
 
+import dataclasses
 import os
 import pathlib
 import subprocess
@@ -17,31 +18,12 @@ from mla_testbed import (  # noqa: E402
     aiter_script,
 )
 from mla_testbed.aiter_cases import Failure, Judged  # noqa: E402
+from mla_testbed.aiter_changes import Kind  # noqa: E402
 from mla_testbed.aiter_history import Commit, commit_of  # noqa: E402
 
 PLAN = {"work_indptr": [0, 1, 2], "work_info_set": [0, -1, 0, 1]}
 HOLDS = Judged({}, {}, PLAN)
 FAILS = Judged({"P05": Failure("mla1:1q1s1", "out is wrong")}, {}, PLAN)
-SKIPS = Judged({}, {"P05": "AITER: nhead=17"}, PLAN)
-
-
-def test_the_same_answers_are_no_change():
-    assert aiter_compare.differences(FAILS, FAILS) == []
-    assert aiter_compare.differences(HOLDS, HOLDS) == []
-
-
-def test_a_property_that_fails_now_is_worse_and_shown_by_its_smallest_case():
-    assert aiter_compare.differences(HOLDS, FAILS) == [
-        ("P05 fails: out is wrong", True, "P05")]
-    assert aiter_compare.differences(FAILS, HOLDS) == [("P05 holds, and did not", False, "")]
-
-
-def test_a_property_that_is_not_judged_any_more_is_worse_also_where_it_failed():
-    for before in (HOLDS, FAILS):
-        assert aiter_compare.differences(before, SKIPS) == [
-            ("P05 is not judged: AITER: nhead=17", True, "")]
-    assert aiter_compare.differences(SKIPS, SKIPS) == []
-    assert aiter_compare.differences(SKIPS, HOLDS) == [("P05 holds, and was not judged", False, "")]
 
 
 def test_a_case_whose_step_is_refused_is_refused_and_one_that_fails_elsewhere_fails():
@@ -95,43 +77,70 @@ def test_a_plan_is_what_the_command_says_of_a_tree_or_why_there_is_none(
         assert lists["work_info_set"][:8] == [0, -1, 0, 1, 0, 9, 0, 0]
 
 
-def test_another_plan_is_told_by_its_first_word_and_is_not_worse():
-    other = Judged({}, {}, {**PLAN, "work_info_set": [0, -1, 3, 4]})
-    assert aiter_compare.differences(HOLDS, other) == [
-        ("another plan: work_info_set[2] is 3, was 0 (2 of 4 differ)", False, "")]
-    longer = Judged({}, {}, {**PLAN, "work_indptr": [0, 1]})
-    assert aiter_compare.differences(HOLDS, longer)[0][0] == \
-        "another plan: work_indptr has 2 words, of 3 before"
-
-
-def test_a_plan_that_is_not_made_any_more_is_worse():
-    none = Judged({}, {}, {}, "error: planted")
-    assert aiter_compare.differences(HOLDS, none) == [("no plan: error: planted", True, "")]
-    assert aiter_compare.differences(none, HOLDS)[0][1] is False
-
-
 COMMIT = Commit("0123456789abcdef", "2026-08-22", "title")
-CHANGE = aiter_compare.Change("gfx942", "mla1:1q1s1", "P05 fails: a|b", True)
+CHANGE = aiter_compare.Change("gfx942", "mla1:1q1s1", "P05 fails: a|b", Kind.WORSE)
+
+
+def comparison(files=(), unread=(), cases=8, changes=(), refused=()):
+    return aiter_compare.Comparison(COMMIT, COMMIT, list(files), list(unread), cases, list(changes),
+                                    list(refused))
 
 
 def test_a_report_has_the_changes():
-    found = aiter_compare.Comparison(COMMIT, COMMIT, ["aiter/mla.py"], [], 8, [CHANGE])
+    found = comparison(["aiter/mla.py"], changes=[CHANGE])
     assert found.worse
     assert found.judged
-    assert "8 cases on each side, 1 answers changed, 1 for the worse" in found.text()
+    assert "\nWORSE gfx942 mla1:1q1s1\n  P05 fails: a|b\n" in found.text()
+    assert found.text().endswith("\n8 cases on each side, 1 answers changed, 1 for the worse")
+    assert "8 cases on each side, 1 answers changed, 1 for the worse." in found.markdown()
     assert "| **worse** | gfx942 | `mla1:1q1s1` | P05 fails: a\\|b |" in found.markdown()
     assert "NOT JUDGED" not in found.text() + found.markdown()
-    assert not aiter_compare.Comparison(COMMIT, COMMIT, [], [], 8, []).worse
+    assert not comparison().worse
+
+
+def test_what_was_not_judged_before_or_is_not_judged_now_is_told_and_counted():
+    kinds = (Kind.OTHER, Kind.NEW_FAILURE, Kind.NOT_JUDGED, Kind.NOT_JUDGED)
+    changes = [dataclasses.replace(CHANGE, kind=kind) for kind in kinds]
+    found = comparison(["aiter/mla.py"], changes=changes)
+    assert found.worse
+    counts = ("4 answers changed, 1 for the worse, 1 not judged before, 2 failed and not judged "
+              "now")
+    for told in (found.text(), found.markdown()):
+        assert f"8 cases on each side, {counts}" in told
+    assert "\nNEW FAILURE gfx942 mla1:1q1s1\n" in found.text()
+    assert "\nNOT JUDGED gfx942 mla1:1q1s1\n" in found.text()
+    assert "| **new failure** | gfx942 |" in found.markdown()
+    assert "| not judged | gfx942 |" in found.markdown()
+    assert not comparison(changes=changes[2:]).worse
+
+
+def refused(case, lost):
+    return aiter_compare.Refused("gfx942", case, "AITER: nhead=17", lost)
+
+
+def test_a_comparison_of_cases_that_are_refused_is_no_judgement():
+    one, lost = refused("mla1:1q1s1", lost=False), refused("mla1:1q1s2", lost=True)
+    some = comparison(["aiter/mla.py"], cases=2, refused=[one])
+    assert some.judged
+    both = comparison(["aiter/mla.py"], cases=2, refused=[one, one])
+    assert not both.judged
+    assert comparison(cases=1, refused=[one]).judged  # nothing differs
+    for files in ([], ["aiter/mla.py"]):
+        assert not comparison(files, cases=8, refused=[lost]).judged
+    for told in (some.text(), some.markdown()):
+        assert "NOT JUDGED: both commits refuse mla1:1q1s1: AITER: nhead=17" in told
+    assert ("NOT JUDGED: the head alone refuses mla1:1q1s2: AITER: nhead=17"
+            in comparison(refused=[lost]).text())
 
 
 def test_files_that_no_case_uses_are_named_and_nothing_was_judged_if_they_are_all():
     both = ["aiter/mla.py", "csrc/kernels/mla/new.cu"]
-    some = aiter_compare.Comparison(COMMIT, COMMIT, both, both[1:], 8, [])
+    some = comparison(both, both[1:])
     assert some.judged
     for told in (some.text(), some.markdown()):
         assert "NOT JUDGED: no case uses csrc/kernels/mla/new.cu" in told
-    assert not aiter_compare.Comparison(COMMIT, COMMIT, both[1:], both[1:], 8, []).judged
-    assert aiter_compare.Comparison(COMMIT, COMMIT, [], [], 8, []).judged
+    assert not comparison(both[1:], both[1:]).judged
+    assert comparison().judged
 
 
 def run(capsys, *words):

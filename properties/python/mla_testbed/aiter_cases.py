@@ -19,7 +19,7 @@ from .aiter_history import REFUSED, Verdict
 from .errors import MlaError, UsageError
 
 #: The property that is about the case's own step: where it is skipped, AITER refused the step.
-_OF_THE_STEP = "P05"
+OF_THE_STEP = "P05"
 _SKIP = "skip"
 _IN_PLANS = {"work_info_set": "work_info"}  # lists that `plan --json` names otherwise
 _AT_ONCE = 2
@@ -110,7 +110,7 @@ def verdict_of(failures: dict[str, Failure], skipped: dict[str, str], chosen: bo
         first = next(iter(failures.values()))
         return Verdict(FAIL, f"{','.join(failures)}: {first.message}")
     for name, why in skipped.items():
-        if chosen or name == _OF_THE_STEP:
+        if chosen or name == OF_THE_STEP:
             return Verdict(REFUSED, why)
     return Verdict(PASS, "")
 

@@ -153,7 +153,7 @@ def _compare(options: argparse.Namespace, clone: pathlib.Path) -> int:
     _say(found.text())
     if options.report_md is not None:
         page = found.markdown()
-        worse = next((change for change in found.changes if change.worse), None)
+        worse = next((change for change in found.changes if change.kind.worse), None)
         if worse is not None:
             page += "\n" + _shown(clone, found.head, worse.case, found.base).markdown()
         pathlib.Path(options.report_md).write_text(page, encoding="utf-8")

@@ -17,6 +17,7 @@ from .aiter_cases import (
     replayed,
     smallest,
 )
+from .aiter_changes import Kind, differences, refused
 from .aiter_history import SOURCES, Commit, git, take_out
 from .aiter_kept import Kept
 
@@ -39,18 +40,33 @@ CASES = {
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """One case whose answer changed. worse: it fails, or is not planned, and did not before."""
+    """One case whose answer changed, and how."""
 
     arch: str
     case: str
     what: str
-    worse: bool
+    kind: Kind
+
+
+@dataclasses.dataclass(frozen=True)
+class Refused:
+    """A case that the head does not take, and why. lost: the base takes it."""
+
+    arch: str
+    case: str
+    why: str
+    lost: bool
+
+    def text(self) -> str:
+        """One line."""
+        which = "the head alone" if self.lost else "both commits"
+        return f"NOT JUDGED: {which} refuse{'s' if self.lost else ''} {self.case}: {self.why}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
     """files: of the MLA that differ. unread: those of them that no case read, on either side.
-    cases: how many were judged on each side."""
+    cases: how many were asked on each side. refused: those of them that the head does not take."""
 
     base: Commit
     head: Commit
@@ -58,48 +74,75 @@ class Comparison:
     unread: list[str]
     cases: int
     changes: list[Change]
+    refused: list[Refused]
 
     @property
     def worse(self) -> bool:
         """Whether anything is worse."""
-        return any(change.worse for change in self.changes)
+        return any(change.kind.worse for change in self.changes)
 
     @property
     def judged(self) -> bool:
-        """Whether a case ran something of what differs, or nothing differs."""
-        return len(self.unread) < len(self.files) or not self.files
+        """Whether nothing differs, or a case that the head takes ran something of what does; and no
+        case that the base takes was lost."""
+        if any(one.lost for one in self.refused):
+            return False
+        return not self.files or (len(self.unread) < len(self.files)
+                                  and len(self.refused) < self.cases)
 
-    def _not_judged(self) -> str:
-        return f"NOT JUDGED: no case uses {_some(self.unread)}"
+    def about(self) -> str:
+        """What a pull request's page says first."""
+        return (f"MLA of `{self.base.id[:10]}` and `{self.head.id[:10]}` ({self.head.title}), "
+                "judged in an emulator of the instruction set with AITER's own planner, dispatch, "
+                "code objects and reduce.")
+
+    def below(self, change: Change) -> list[str]:
+        """Further lines of a change."""
+        return []
+
+    def not_judged(self) -> list[str]:
+        """A line for what no case judges, or the head refuses."""
+        unread = [f"NOT JUDGED: no case uses {some(self.unread)}"] if self.unread else []
+        return [*unread, *(one.text() for one in self.refused)]
+
+    def _counted(self) -> str:
+        told = (f"{len(self.changes)} answers changed, "
+                f"{sum(change.kind.worse for change in self.changes)} for the worse")
+        for kind, what in ((Kind.NEW_FAILURE, "not judged before"),
+                           (Kind.NOT_JUDGED, "failed and not judged now")):
+            count = sum(change.kind is kind for change in self.changes)
+            told += f", {count} {what}" if count else ""
+        return told
 
     def text(self) -> str:
         """For a terminal."""
         lines = [f"base {self.base.id[:10]} {self.base.date} {self.base.title}",
                  f"head {self.head.id[:10]} {self.head.date} {self.head.title}",
-                 f"{len(self.files)} files of the MLA differ: {_some(self.files)}"]
+                 f"{len(self.files)} files of the MLA differ: {some(self.files)}"]
         for change in self.changes:
-            lines += [f"{'WORSE' if change.worse else 'other'} {change.arch} {change.case}",
-                      f"  {change.what}"]
-        lines += [self._not_judged()] if self.unread else []
-        lines.append(f"{self.cases} cases on each side, {len(self.changes)} answers changed, "
-                     f"{sum(c.worse for c in self.changes)} for the worse")
-        return "\n".join(lines)
+            lines += [f"{change.kind.value} {change.arch} {change.case}", f"  {change.what}",
+                      *self.below(change)]
+        return "\n".join([*lines, *self.not_judged(),
+                          f"{self.cases} cases on each side, {self._counted()}"])
 
     def markdown(self) -> str:
         """For a pull request."""
-        lines = [f"MLA of `{self.base.id[:10]}` and `{self.head.id[:10]}` ({self.head.title}), "
-                 "judged in an emulator of the instruction set with AITER's own planner, dispatch, "
-                 "code objects and reduce.", "",
-                 f"{len(self.files)} files differ; {self.cases} cases on each side.", ""]
-        lines += [f"**{self._not_judged()}**", ""] if self.unread else []
+        lines = [self.about(), "",
+                 f"{len(self.files)} files differ; {self.cases} cases on each side, "
+                 f"{self._counted()}.", ""]
+        for line in self.not_judged():
+            lines += [f"**{line}**", ""]
         if not self.changes:
             return "\n".join([*lines, "No verdict and no plan changed.", ""])
         lines += ["| | architecture | case | what changed |", "|---|---|---|---|"]
         for change in self.changes:
             what = change.what.replace("|", "\\|")
-            lines.append(f"| {'**worse**' if change.worse else 'other'} | {change.arch} | "
+            kind = change.kind.value.lower()
+            lines.append(f"| {f'**{kind}**' if change.kind.worse else kind} | {change.arch} | "
                          f"`{change.case}` | {what} |")
-        return "\n".join([*lines, ""])
+        again = [f"    {line.strip()}" for change in self.changes if change.kind.worse
+                 for line in self.below(change)]
+        return "\n".join([*lines, "", *again, *([""] if again else [])])
 
 
 def compare(clone: pathlib.Path, base: Commit, head: Commit, cases: dict[str, Sequence[str]]) \
@@ -111,6 +154,7 @@ def compare(clone: pathlib.Path, base: Commit, head: Commit, cases: dict[str, Se
     """
     files = git(clone, "diff", "--name-only", base.id, head.id, "--", *SOURCES).splitlines()
     changes: list[Change] = []
+    not_taken: list[Refused] = []
     count = 0
     with tempfile.TemporaryDirectory(prefix="mla-testbed-compare-") as folder:
         sides = _Sides(clone, base, head, pathlib.Path(folder))
@@ -121,11 +165,13 @@ def compare(clone: pathlib.Path, base: Commit, head: Commit, cases: dict[str, Se
             before, after = (sides.judged(commit, arch, full) for commit in (base, head))
             count += len(full)
             for case in full:
-                changes += [Change(arch, sides.smallest(arch, case, name) if name else case, what,
-                                   worse)
-                            for what, worse, name in differences(before[case], after[case])]
+                changes += [Change(arch, sides.smallest(arch, case, one.name) if one.name else case,
+                                   one.what, one.kind)
+                            for one in differences(before[case], after[case])]
+                if why := refused(after[case]):
+                    not_taken.append(Refused(arch, case, why, lost=not refused(before[case])))
     return Comparison(base, head, files, [name for name in files if not _used(name, sides.read)],
-                      count, changes)
+                      count, changes, not_taken)
 
 
 def _used(name: str, read: set[str]) -> bool:
@@ -175,45 +221,7 @@ class _Sides:
         return tree
 
 
-def differences(before: Judged, after: Judged) -> list[tuple[str, bool, str]]:
-    """What changed between two answers to one case: a sentence, whether it is worse, and the
-    property that fails or ""."""
-    out: list[tuple[str, bool, str]] = []
-    for name in sorted(before.failures.keys() | before.skipped.keys() | after.failures.keys()
-                       | after.skipped.keys()):
-        out += _of_property(name, before, after)
-    if bool(before.planless) != bool(after.planless):
-        out.append((f"no plan: {after.planless}" if after.planless else
-                    f"is planned, and was not: {before.planless}", bool(after.planless), ""))
-    elif before.plan != after.plan:
-        out.append((f"another plan: {first_word(before.plan, after.plan)}", False, ""))
-    return out
-
-
-def _of_property(name: str, before: Judged, after: Judged) -> list[tuple[str, bool, str]]:
-    if name in after.failures:
-        now = after.failures[name]
-        return [] if name in before.failures else [(f"{name} fails: {now.message}", True, name)]
-    if name in after.skipped:  # what is not judged holds as little as what fails
-        why = after.skipped[name]
-        return [] if name in before.skipped else [(f"{name} is not judged: {why}", True, "")]
-    was = "did not" if name in before.failures else "was not judged"
-    return [(f"{name} holds, and {was}", False, "")]
-
-
-def first_word(before: dict[str, list[int]], after: dict[str, list[int]]) -> str:
-    """Where two plans that differ differ first."""
-    for name, words in after.items():
-        old = before.get(name, [])
-        if len(old) != len(words):
-            return f"{name} has {len(words)} words, of {len(old)} before"
-        for at, (was, now) in enumerate(zip(old, words, strict=True)):
-            if was != now:
-                count = sum(a != b for a, b in zip(old, words, strict=True))
-                return f"{name}[{at}] is {now}, was {was} ({count} of {len(words)} differ)"
-    return "a list is missing"
-
-
-def _some(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
+    """The first ones, and how many more."""
     shown = ", ".join(names[:4])
     return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")

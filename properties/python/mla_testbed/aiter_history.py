@@ -98,9 +98,16 @@ def _commit(line: str) -> Commit:
     return Commit(*line.split("\t", 2))
 
 
-def take_out(clone: pathlib.Path, commit: Commit, into: pathlib.Path) -> None:
-    """Writes what belongs to the MLA of a commit."""
-    there = [path for path in PATHS if git(clone, "ls-tree", commit.id, path)]
+def take_out(clone: pathlib.Path, commit: Commit, into: pathlib.Path,
+             paths: Sequence[str] = PATHS) -> None:
+    """Writes what belongs to the MLA of a commit, or other paths.
+
+    Raises:
+        HistoryError: it has none of them.
+    """
+    there = [path for path in paths if git(clone, "ls-tree", commit.id, path)]
+    if not there:
+        raise HistoryError(f"commit {commit.id[:10]} of '{clone}' has no {paths[0]}")
     with subprocess.Popen(["git", "-C", str(clone), "archive", commit.id, *there],
                           stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

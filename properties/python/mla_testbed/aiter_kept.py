@@ -54,7 +54,7 @@ class Kept:
     """The answers of one clone."""
 
     def __init__(self, clone: pathlib.Path) -> None:
-        self._clone = clone
+        self.clone = clone
         self._of: dict[str, dict[str, str]] = {}
 
     def ask(self, commit: Commit, arch: str, told: Sequence[str], make: Callable[[], str],
@@ -88,7 +88,7 @@ class Kept:
     def _objects(self, commit: Commit) -> dict[str, str]:
         """git's name of each file and folder."""
         if commit.id not in self._of:
-            lines = git(self._clone, "ls-tree", "-r", "-t", "-z", commit.id).split("\0")
+            lines = git(self.clone, "ls-tree", "-r", "-t", "-z", commit.id).split("\0")
             self._of[commit.id] = {name: about.split()[2] for about, _, name in (
                 line.partition("\t") for line in lines if line)}
         return self._of[commit.id]

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import __version__
 from .aiter_cases import planned, replayed
-from .aiter_compare import first_word
+from .aiter_changes import first_word
 from .aiter_history import Commit
 from .aiter_script import script
 from .errors import UsageError

@@ -14,6 +14,7 @@ base=$(git -C aiter rev-parse HEAD~1)
 cat >command <<'SH'
 #!/usr/bin/env bash
 printf '%s\n' "$@" >called
+printf '%s' "${AITER_SRC-}" >aiter_src
 echo '::error::of a kernel'
 while [[ $1 != --report-md ]]; do shift; done
 [[ ! $REPORT ]] || printf '%s\n' "$REPORT" >"$2"
@@ -72,6 +73,33 @@ expect_exit 2
 expect_out "input 'cases' is 'none.txt': there is no such file"
 compare 0 x COMPARE_ACCEPT=all
 expect_exit 2
+[[ ! -e called ]] || fail 'the command ran on wrong inputs'
+
+# Commits of an engine: another command's options, and AITER is what lies below it.
+compare 1 '# P04 fails' COMPARE_ENGINE=vllm COMPARE_SRC=aiter COMPARE_AITER= COMPARE_CASES=cases.txt
+expect_exit 1
+for word in compare --engine vllm --src aiter --kind decode --base "$base" --without-aiter --cases-file; do
+  expect_called "$word"
+done
+! grep -qxF -- --aiter called || fail 'an engine is no clone of AITER'
+mkdir -p below/aiter
+compare 0 '# nothing changed' COMPARE_ENGINE=sglang COMPARE_SRC=aiter COMPARE_AITER=below COMPARE_KIND=sparse
+expect_exit 0
+expect_called sparse
+! grep -qxF -- --without-aiter called || fail 'AITER is there'
+[[ $(<aiter_src) == "$scratch/below" ]] || fail 'AITER_SRC does not name it'
+compare 0 x COMPARE_ENGINE=vllm
+expect_exit 2
+expect_out "input 'src' is not given; expected a checkout of vllm with its history"
+compare 0 x COMPARE_ENGINE='vllm; true' COMPARE_SRC=aiter
+expect_exit 2
+expect_out "input 'engine' is 'vllm; true'; expected vllm, sglang or atom"
+compare 0 x COMPARE_ENGINE=vllm COMPARE_SRC=aiter COMPARE_AITER=below/aiter
+expect_exit 2
+expect_out "input 'aiter' is 'below/aiter', which is no checkout of AITER"
+compare 0 x COMPARE_ENGINE=vllm COMPARE_SRC=aiter COMPARE_AITER= COMPARE_BASE=nowhere
+expect_exit 2
+expect_out "input 'base' is 'nowhere', which is no commit of 'aiter'"
 [[ ! -e called ]] || fail 'the command ran on wrong inputs'
 
 # The interface in action.yml and the step agree, and no input is pasted into a shell line.

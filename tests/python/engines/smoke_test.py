@@ -3,8 +3,11 @@
 Skipped unless MLA_TESTBED_SMOKE names the engine that this interpreter has.
 """
 
+import importlib.util
 import os
+import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -64,6 +67,44 @@ def test_random_cases_fail_only_as_the_ledger_says(arch, tmp_path):
         assert "aiter none" in done.stdout
     else:
         assert int(steps[4]) >= 3
+
+
+#: A file of each engine's repository, and an edit that makes lists of keys too short.
+EDITS = {"vllm": ("vllm/v1/attention/backends/mla/rocm_aiter_mla.py",
+                  "seq_lens_for_kernel.cumsum(", "(seq_lens_for_kernel - 1).cumsum("),
+         "sglang": ("python/sglang/srt/layers/attention/aiter_backend.py",
+                    "torch.cumsum(forward_batch.seq_lens,",
+                    "torch.cumsum(forward_batch.seq_lens - 1,")}
+
+
+def test_a_pull_request_that_breaks_a_list_is_worse(tmp_path):
+    file, old, new = EDITS[ENGINE]
+    package = pathlib.Path(importlib.util.find_spec(ENGINE).origin).parent
+    repository = tmp_path / "repository"
+    shutil.copytree(package, repository / file.partition(f"{ENGINE}/")[0] / ENGINE,
+                    ignore=shutil.ignore_patterns("__pycache__", "_version.py"))
+
+    def git(*words):
+        subprocess.run(["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b",
+                        *words], check=True, capture_output=True)
+
+    git("init", "-q")
+    text = (repository / file).read_text()
+    for one in (text, text.replace(old, new, 1)):
+        (repository / file).write_text(one)
+        git("add", "-A")
+        git("commit", "-qm", "one")
+    (tmp_path / "cases.txt").write_text("mla1:2q1s40;heads=16;arch=gfx942\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mla_testbed.engines", "compare", "--engine", ENGINE, "--src",
+         repository, "--base", "HEAD~1", "--cases-file", tmp_path / "cases.txt",
+         *([] if os.environ.get("AITER_SRC") else ["--without-aiter"])],
+        capture_output=True, text=True, timeout=900, check=False,
+        env={**os.environ, "MLA_TESTBED_CACHE": str(tmp_path / "cache")})
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"1 files of the MLA differ: {file}\nWORSE gfx942 mla1:1q1s1;heads=16;" in done.stdout
+    assert "  P04 fails: step 0: seqlens_kv_indptr gives request 0 0 pages" in done.stdout
+    assert "NOT JUDGED" not in done.stdout
 
 
 @pytest.mark.skipif(ENGINE != "vllm", reason="sparse MLA is judged on vLLM only")

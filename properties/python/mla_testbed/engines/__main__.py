@@ -14,11 +14,13 @@ from typing import Any
 from ..errors import LibraryError, MlaError, UsageError
 from . import ledger, report
 from .client import ONE_CASE, EngineMissing, Setting, Workers
+from .compare import options as compare_options
+from .compare import trees
 from .e2e import options as e2e_options
 from .findings import FAIL, PASS, REFUSED
 from .kinds import CASE_KINDS, KINDS
 from .line import CaseLine
-from .run import Plan, Run, bundles_in, drawn, judge_all
+from .run import Plan, Run, bundles_in, drawn, judge_all, lines_of
 
 _NAME = "mla-testbed-engines"
 
@@ -48,6 +50,10 @@ def parser() -> argparse.ArgumentParser:
     replay.add_argument("--kind", choices=tuple(KINDS), help="of steps; the case's own")
     _ported(replay)
     replay.add_argument("--no-attend", action="store_true", help="lists and plans only")
+    replay.add_argument("--src", metavar="DIR",
+                        help="a source tree or git clone of the engine: judge its package, over "
+                             "the packages that are installed")
+    replay.add_argument("--rev", metavar="A", help="a commit of --src in place of what lies there")
     fuzz = commands.add_parser("fuzz", help="search for failures, guided by what was found")
     _common(fuzz)
     _kind(fuzz)
@@ -65,6 +71,10 @@ def parser() -> argparse.ArgumentParser:
     table.add_argument("--attend", type=_count, default=40)
     table.add_argument("--ledger", metavar="FILE")
     e2e_options.add(commands)
+    beside = commands.add_parser("compare", help="what a pull request of the engine changes")
+    _common(beside)
+    _kind(beside)
+    compare_options.add(beside, _count)
     return made
 
 
@@ -223,7 +233,7 @@ def _run(options: argparse.Namespace) -> int:
     cases: Any = drawn(options.seed, options.cases, options.kind)
     count = options.cases
     if options.cases_file:
-        cases = [case for file in options.cases_file for case in _lines(file)]
+        cases = [case for file in options.cases_file for case in lines_of(file)]
         count = len(cases)
     with Workers(plan.setting, plan.arch) as workers:
         run = Run(plan, workers)
@@ -244,26 +254,13 @@ def _told(run: Run, options: argparse.Namespace) -> Iterator[None]:
         raise
 
 
-def _lines(file: str) -> list[str]:
-    """The cases of a file; all are read before the first is judged."""
-    try:
-        text = pathlib.Path(file).read_text(encoding="utf-8")
-    except (OSError, ValueError) as e:
-        raise UsageError(f"--cases-file '{file}' cannot be read: {e}") from e
-    cases = []
-    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
-        if line and not line.startswith("#"):
-            try:
-                CaseLine.parse(line)
-            except UsageError as e:
-                raise UsageError(f"'{file}', line {number}: {e}") from e
-            cases.append(line)
-    return cases
-
-
 def _replay(options: argparse.Namespace) -> int:
     _folder(options.bundles)
-    plan = Plan(_setting(options), options.arch, accepts_ports=options.ported)
+    with trees.given(_setting(options), options.src, options.rev) as setting:
+        return _replayed(Plan(setting, options.arch, accepts_ports=options.ported), options)
+
+
+def _replayed(plan: Plan, options: argparse.Namespace) -> int:
     with Workers(plan.setting, plan.arch) as workers:
         run = Run(plan, workers)
         found = run.judge(options.case, attend=not options.no_attend, bundles=options.bundles)
@@ -312,6 +309,12 @@ def _table(options: argparse.Namespace) -> int:
     return report.HELD
 
 
+def _compare(options: argparse.Namespace) -> int:
+    from .compare.command import run
+
+    return run(options, _setting(options))
+
+
 def _e2e(options: argparse.Namespace) -> int:
     from .e2e.command import run
 
@@ -319,7 +322,7 @@ def _e2e(options: argparse.Namespace) -> int:
 
 
 _COMMANDS = {"run": _run, "replay": _replay, "fuzz": _fuzz, "table": _table,
-             "e2e": _e2e}
+             "e2e": _e2e, "compare": _compare}
 
 if __name__ == "__main__":
     sys.exit(main())

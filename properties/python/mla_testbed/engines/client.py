@@ -32,6 +32,20 @@ class EngineMissing(LibraryError):
 
 
 @dataclasses.dataclass(frozen=True)
+class Tree:
+    """An engine's package without an installation of its own.
+
+    Attributes:
+        directory: what Python looks in for it. src, rev: where it was taken from: a tree or a git
+            clone, and a commit of it or "".
+    """
+
+    directory: str
+    src: str
+    rev: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class Setting:
     """What all workers of a run have in common.
 
@@ -43,6 +57,7 @@ class Setting:
         one_case: seconds for a case.
         options: of the adapter, as "name=value".
         kind: of steps; see kinds.KINDS.
+        tree: the engine is imported from there; None: as it is installed.
     """
 
     engine: str
@@ -52,6 +67,7 @@ class Setting:
     one_case: float = ONE_CASE
     options: tuple[str, ...] = ()
     kind: str = "decode"
+    tree: Tree | None = None
 
 
 def interpreter(setting: Setting) -> str:
@@ -72,6 +88,13 @@ def interpreter(setting: Setting) -> str:
     return str(path)
 
 
+def _of_tree(tree: Tree | None) -> dict[str, str]:
+    """Variables that name it to the adapter of ATOM, which imports no installed package."""
+    if tree is None:
+        return {}
+    return {"ATOM_SRC": tree.directory, **({"ATOM_VERSION": tree.rev[:12]} if tree.rev else {})}
+
+
 class Worker:
     """One process. It is started by `hello`, and again after it was killed.
 
@@ -89,13 +112,22 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 as long as the worker
         self._scratch: tempfile.TemporaryDirectory[str] | None = None  # as long as the process
-        self._rest = b""
+        self._rest, self._greeted = b"", False
 
     def hello(self) -> None:
         """Starts the process and waits until the engine is imported.
 
         Raises:
             EngineMissing: it cannot be.
+        """
+        self.start()
+        self.greet()
+
+    def start(self) -> None:
+        """Starts the process; `greet` waits for it.
+
+        Raises:
+            EngineMissing: what is named is no Python.
         """
         if self._process is not None:
             return
@@ -104,8 +136,10 @@ class Worker:
         command += ["late"] * self.setting.late_copies
         command += ["without-aiter"] * self.setting.without_aiter + list(self.setting.options)
         command += [self.setting.kind]
-        paths = [str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
-        self._rest = b""
+        tree = self.setting.tree
+        paths = [*([tree.directory] if tree else []), str(_PACKAGE),
+                 *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._rest, self._greeted = b"", False
         # A session of its own: the interrupt of a terminal is the command's. What an engine leaves
         # among temporary files goes with its process, which ends by a signal.
         scratch = tempfile.TemporaryDirectory(prefix="mla-testbed-engine-",
@@ -115,11 +149,22 @@ class Worker:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
                 start_new_session=True,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1",
-                     "TMPDIR": scratch.name})
+                     "TMPDIR": scratch.name,
+                     **_of_tree(tree)})
         except OSError as e:
             scratch.cleanup()
             raise EngineMissing(f"'{command[0]}' is no Python: {e.strerror}") from e
         self._scratch = scratch
+
+    def greet(self) -> None:
+        """Waits until the engine is imported.
+
+        Raises:
+            EngineMissing: it cannot be, or was not imported from the tree.
+        """
+        if self._greeted:
+            return
+        assert self._process is not None
         answer = self._answer(LOADING)
         if answer is None or "error" in answer:
             late = f" within {LOADING:g} s" if self._process.poll() is None else ""
@@ -128,6 +173,12 @@ class Worker:
             self.close()
             raise EngineMissing(f"engine '{self.setting.engine}' cannot be imported for "
                                 f"{self.arch}: {why}")
+        tree, file = self.setting.tree, str(answer.get("file", ""))
+        if tree and not file.startswith(tree.directory + os.sep):
+            self.close()
+            raise EngineMissing(f"engine '{self.setting.engine}' was imported from '{file}'; "
+                                f"expected the tree of '{tree.src}'")
+        self._greeted = True
         self.name, self.version, self.aiter = (
             str(answer[key]) for key in ("engine", "version", "aiter"))
         self.attends = bool(answer["attends"])
@@ -140,16 +191,28 @@ class Worker:
         Raises:
             EngineMissing: the engine cannot be imported.
         """
+        self.post({"case": case, "attend": attend, "bundles": bundles, "cover": cover})
+        return self.collect(case)
+
+    def post(self, question: dict[str, Any]) -> int:
+        """Asks; `collect` waits for the answer. The descriptor that has it.
+
+        Raises:
+            EngineMissing: the engine cannot be imported.
+        """
         self.hello()
         process = self._process
-        assert process is not None and process.stdin is not None
-        question = {"case": case, "attend": attend, "bundles": bundles, "cover": cover}
-        try:
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):  # the process has ended: there is no answer
             process.stdin.write(json.dumps(question).encode() + b"\n")
             process.stdin.flush()
-            answer = self._answer(self.setting.one_case)
-        except BrokenPipeError:
-            answer = None
+        return process.stdout.fileno()
+
+    def collect(self, case: str) -> Judgement:
+        """The answer about the case that was posted."""
+        process = self._process
+        assert process is not None
+        answer = self._answer(self.setting.one_case)
         if answer is not None:
             self._keep(answer.pop("ported", None))
             return Judgement.of_json(answer)

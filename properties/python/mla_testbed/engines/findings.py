@@ -49,6 +49,8 @@ class Judgement:
         fresh_lines, covered: lines of the builder that no case of this worker ran before, and all;
             0 if they are not watched.
         adapted: in what the case differs from the one that was given.
+        words: what was built, by step and name, if that was asked for (kind.words_of).
+        ran: of each watched file that was used the lines that ran.
     """
 
     case: str
@@ -64,6 +66,8 @@ class Judgement:
     fresh_lines: int = 0
     covered: int = 0
     adapted: tuple[Change, ...] = ()
+    words: dict[str, list[Any]] = dataclasses.field(default_factory=dict)
+    ran: dict[str, list[int]] = dataclasses.field(default_factory=dict)
 
     @property
     def properties(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ class Course:
     case: str
     attend: bool
     bundles: str | None
+    telling: bool
     adapted: tuple[Change, ...] = ()
     findings: list[Finding] = dataclasses.field(default_factory=list)
     opinions: list[str] = dataclasses.field(default_factory=list)
@@ -31,18 +32,19 @@ class Course:
     attended: int = 0
     replayed: int = 0
     unsaved: str = ""
+    words: dict[str, list[Any]] = dataclasses.field(default_factory=dict)
 
     def judgement(self, verdict: str, reason: str = "") -> Judgement:
         """What the case ends in."""
         return Judgement(self.case, verdict, tuple(self.findings), reason or self.unsaved,
                          self.facts,
                          tuple(dict.fromkeys(self.opinions)), self.built, self.planned,
-                         self.attended, self.replayed, adapted=self.adapted)
+                         self.attended, self.replayed, adapted=self.adapted, words=self.words)
 
 
 def judge(
     kind: Kind[Step, Built], engine: Any, case: str, *, arch: str | None = None,
-    attend: bool = False, bundles: str | None = None,
+    attend: bool = False, bundles: str | None = None, words: bool = False,
 ) -> Judgement:
     """Runs a case through an engine.
 
@@ -51,6 +53,7 @@ def judge(
         arch: replaces the case's.
         attend: run the engine's forward where that is affordable.
         bundles: a folder for each step that fails.
+        words: tell what was built, too.
     """
     try:
         given = CaseLine.parse(case)
@@ -60,7 +63,7 @@ def judge(
         return Judgement(case, REFUSED, reason=str(e))
     line = CaseLine.parse(str(line))
     course = Course(str(line), attend and getattr(engine, "attends", True), bundles,
-                    changes(given, line, arch))
+                    words, changes(given, line, arch))
     for step in steps:
         reason = kind.refuses(engine, step)
         if reason is not None:
@@ -92,6 +95,9 @@ def _run(
         if built is None:
             return
         course.built += 1
+        if course.telling:
+            course.words |= {f"step {step.number}: {name}": told
+                             for name, told in kind.words(built).items()}
         course.planned += built.planned
         course.replayed += captured is not None and kind.for_graph(built)
         _judge_step(kind, engine, step, built, course)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import abc
 import json
 import pathlib
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -27,6 +28,8 @@ class Planned(Protocol):
 Built = TypeVar("Built", bound=Planned)
 #: Numbers and arrays by name.
 Contents = tuple[Mapping[str, Any], Mapping[str, np.ndarray]]
+#: Words of one array that are told one by one.
+MOST_WORDS = 4096
 
 
 class Kind(abc.ABC, Generic[Step, Built]):
@@ -95,6 +98,10 @@ class Kind(abc.ABC, Generic[Step, Built]):
     def contents(self, built: Built) -> Contents:
         """What a build after other steps has in common with one on fresh buffers."""
 
+    def words(self, built: Built) -> dict[str, list[Any]]:
+        """What two versions of an engine are compared by: numbers, and words of lists and plans."""
+        return words_of(self.contents(built))
+
     def differences(self, step: Step, used: Built, fresh: Built) -> list[Finding]:
         """P03: the last step on a fresh builder, and what it gave after other steps."""
         return stale(step, self.contents(used), self.contents(fresh))
@@ -102,6 +109,32 @@ class Kind(abc.ABC, Generic[Step, Built]):
     @abc.abstractmethod
     def save(self, folder: pathlib.Path, case: str, step: Step, built: Built) -> None:
         """Puts a step that failed into the folder of bundles."""
+
+
+def words_of(
+    contents: Contents,
+    live: Callable[[str, np.ndarray], np.ndarray | bool] = lambda _name, _array: True,
+) -> dict[str, list[Any]]:
+    """Numbers and arrays as lists of words. A word that means nothing is None, and none at the end.
+
+    Of a long array the words after the first MOST_WORDS are one word, their sum.
+
+    Args:
+        live: of an array, which elements mean something.
+    """
+    numbers, arrays = contents
+    out = {name: list(value) if isinstance(value, (list, tuple)) else [value]
+           for name, value in numbers.items() if name != "name"}
+    for name, array in arrays.items():
+        means = np.broadcast_to(live(name, array), array.shape).reshape(-1)
+        flat = array.reshape(-1)[:int(np.flatnonzero(means)[-1]) + 1 if means.any() else 0]
+        words = [word if meant else None
+                 for word, meant in zip(flat.tolist(), means.tolist(), strict=False)]
+        out[name] = words[:MOST_WORDS]
+        if len(words) > MOST_WORDS:
+            rest = json.dumps(words[MOST_WORDS:]).encode()
+            out[f"{name} after {MOST_WORDS} words"] = [len(words), zlib.crc32(rest)]
+    return out
 
 
 def stale(

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import pathlib
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
 
@@ -54,6 +55,9 @@ class Plan:
         if self.setting.kind not in CASE_KINDS:
             text += f" --kind {self.setting.kind}"
         text += "".join(f" --option {option}" for option in self.setting.options)
+        tree = self.setting.tree
+        text += f" --src {shlex.quote(tree.src)}" if tree else ""
+        text += f" --rev {tree.rev}" if tree and tree.rev else ""
         text += " --late-copies" if self.setting.late_copies else ""
         return text + (" --without-aiter" if self.setting.without_aiter else "")
 
@@ -247,3 +251,20 @@ def drawn(seed: int, count: int, kind: str = "decode") -> Iterable[str]:
     """
     cases = (KINDS[kind].drawn(draw(seed, number)) for number in itertools.count())
     return itertools.islice((case for case in cases if case is not None), count)
+
+
+def lines_of(file: str) -> list[str]:
+    """The cases of a file; all are read before the first is judged."""
+    try:
+        text = pathlib.Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError) as e:
+        raise UsageError(f"--cases-file '{file}' cannot be read: {e}") from e
+    cases = []
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if line and not line.startswith("#"):
+            try:
+                CaseLine.parse(line)
+            except UsageError as e:
+                raise UsageError(f"'{file}', line {number}: {e}") from e
+            cases.append(line)
+    return cases

@@ -15,9 +15,10 @@ import os
 import pathlib
 import sys
 from collections.abc import Mapping
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType
 from typing import Any
 
+from ...module_use import counts
 from ..own import cache
 
 VARIABLE = "MLA_TESTBED_READ"
@@ -64,23 +65,13 @@ class Reading:
                   if code.co_flags & inspect.CO_OPTIMIZED}
         names |= {file for module in tuple(sys.modules.values())
                   if (file := getattr(module, "__file__", None)) and file.startswith(self._tree)
-                  and _counts(module)}
+                  and counts(module)}
         below = {os.path.realpath(name) for name in names}
         found = {name[len(self._tree):] for name in below if name.startswith(self._tree)}
         found |= cache.read_of_tree()
         if len(found) != self._told:
             self._told = len(found)
             self._file.write_text(json.dumps(sorted(found)), encoding="utf-8")
-
-
-def _counts(module: ModuleType) -> bool:
-    """It has no function of its own, or a Triton function that was compiled."""
-    own = [value for value in vars(module).values()
-           if getattr(value, "__module__", None) == module.__name__]
-    if any(getattr(value, "hash", None) is not None and hasattr(value, "cache_key")
-           for value in own if hasattr(value, "arg_names")):
-        return True
-    return not any(callable(value) and not inspect.isclass(value) for value in own)
 
 
 def watch(tree: pathlib.Path) -> Reading | None:

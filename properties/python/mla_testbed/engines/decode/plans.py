@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import pathlib
+from collections.abc import Callable
 from typing import Any, Generic
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...planning import POISON
 from ..elements import check_elements
 from ..facts import facts_of
 from ..findings import PLAN, Finding
-from ..kind import Contents, Kind, stale
+from ..kind import Contents, Kind, stale, words_of
 from ..step import EngineStep, Step
 from . import result
 from .built import PADDING, Built, Engine
@@ -77,18 +78,32 @@ class OfPlans(Kind[Step, Built], Generic[Step]):
         if used.planned != fresh.planned:
             return [Finding("P03", step.number, f"planned after other steps: {used.planned}; on "
                             f"fresh buffers: {fresh.planned}")]
-        count = int(fresh.bundle.arrays["seqlens_kv_indptr"][-1])
+        return stale(step, self.contents(used), self.contents(fresh), live_of(fresh.bundle))
 
-        def live(name: str, expected: np.ndarray) -> np.ndarray | bool:
-            if name in PLAN_ARRAYS.values():
-                return expected != POISON
-            return np.arange(expected.size) < count if name == "kv_indices" else True
-
-        return stale(step, self.contents(used), self.contents(fresh), live)
+    def words(self, built: Built) -> dict[str, list[Any]]:
+        """Those that mean something, of the decode part and of other plans."""
+        parts = {"": built.bundle,
+                 **{f"plan {i} ": other for i, other in enumerate(built.others)}}
+        return {prefix + name: words for prefix, bundle in parts.items() if bundle is not None
+                for name, words in words_of((bundle.scalars, bundle.arrays),
+                                            live_of(bundle)).items()}
 
     def save(self, folder: pathlib.Path, case: str, step: Step, built: Built) -> None:
         """A bundle for each plan."""
         save_plans(folder, case, step, built)
+
+
+def live_of(bundle: Bundle) -> Callable[[str, np.ndarray], np.ndarray | bool]:
+    """Of an array of a bundle, which elements mean something."""
+    sums = bundle.arrays.get("seqlens_kv_indptr")
+    count = int(sums[-1]) if sums is not None and sums.size else 0
+
+    def live(name: str, array: np.ndarray) -> np.ndarray | bool:
+        if name in PLAN_ARRAYS.values():
+            return array != POISON
+        return np.arange(array.size) < count if name == "kv_indices" else True
+
+    return live
 
 
 def save_plans(

@@ -15,7 +15,7 @@ from ..decode.kind import Decode
 from ..decode.plans import check_plan, save_plans
 from ..facts import facts_of
 from ..findings import Finding
-from ..kind import Contents, Kind, stale
+from ..kind import Contents, Kind, stale, words_of
 from ..step import EngineStep, steps_of
 from . import result
 from .built import Engine, RankBuilt, Rows
@@ -115,6 +115,12 @@ class Ranks(Kind[EngineStep, RankBuilt]):
             if found:
                 return of_rank(rank, found)
         return []
+
+    def words(self, built: RankBuilt) -> dict[str, list[Any]]:
+        """Of each rank those of decode, and of lists by rows."""
+        return {f"rank {rank} {name}": words for rank, part in enumerate(built.parts)
+                for name, words in (_DECODE.words(part.built)
+                                    | words_of(_of_rows(part.rows))).items()}
 
     def save(self, folder: pathlib.Path, case: str, step: EngineStep, built: RankBuilt) -> None:
         """A bundle for each plan of each rank."""

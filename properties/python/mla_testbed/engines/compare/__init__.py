@@ -1,0 +1,1 @@
+"""Two commits of a serving engine beside each other (docs/use/engines.md)."""
