@@ -23,8 +23,10 @@ WATCHED = ("aiter/mla.py", "aiter/ops/attention.py", "aiter/jit", "csrc/kernels/
            "op_tests/test_mla_reduce.py", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla")
 #: The MLA of gfx942 and gfx950 without its tests, as git takes paths.
 SOURCES = ("aiter/mla.py", "aiter/ops/attention.py", "csrc/kernels/mla",
-           "csrc/py_itfs_cu/asm_mla*", "csrc/include/mla*", "csrc/pybind/mla*", "hsa/codegen.py",
-           "hsa/gfx942/mla", "hsa/gfx950/mla", ":(glob)aiter/ops/triton/**/*mla*",
+           "csrc/py_itfs_cu/asm_mla*", "csrc/include/mla*", "csrc/pybind/mla*",
+           "csrc/include/ps.h", "csrc/pybind/ps_metadata*", "csrc/kernels/cache_kernels.cu",
+           "csrc/pybind/cache*", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla",
+           ":(glob)aiter/ops/triton/**/*mla*",
            ":(glob)aiter/ops/flydsl/**/*mla*", ":(exclude,glob)**/*.md",
            ":(exclude,glob)aiter/ops/triton/configs/**", ":(exclude,glob)**/gfx1250/**")
 _FORMAT = "--format=%H%x09%cs%x09%s"
