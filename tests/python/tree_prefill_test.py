@@ -13,18 +13,20 @@ import torch  # noqa: E402
 from mla_testbed import LibraryError, world  # noqa: E402
 from mla_testbed.aiter.tree import prefill, stages  # noqa: E402
 
-HEADS, ROWS = 2, 4
+HEADS, ROWS = 2, 5
 
 
 def work(partial, begin, end, head):
     return [0, partial, begin, end, 0, 8, 0, (head + 1) << 16 | head]
 
 
-# Rows 0 to 2 are written whole, rows 2 to 4 are merged from two pieces.
+STALE = work(-1, 0, 4, 1)  # after the last work
+# Rows 0 to 2, and row 4, are written whole; rows 2 to 4 are merged from two pieces.
 LISTS = {
-    "work_indptr": np.array([0, 6], np.int32),
+    "work_indptr": np.array([0, 6, 8], np.int32),
     "work_info_set": np.array([work(-1, 0, 2, 0), work(-1, 0, 2, 1), work(0, 2, 4, 0),
-                               work(256, 2, 4, 0), work(0, 2, 4, 1), work(256, 2, 4, 1)], np.int32),
+                               work(256, 2, 4, 0), work(0, 2, 4, 1), work(256, 2, 4, 1),
+                               work(-1, 4, 5, 0), work(-1, 4, 5, 1), STALE], np.int32),
     "reduce_indptr": np.array([0, 2, 2], np.int32),
     "reduce_final_map": np.array([[2, 4], [0, 0]], np.int32),
     "reduce_partial_map": np.array([0, 256, 0], np.int32)}
@@ -40,7 +42,7 @@ def watched():
         def kernel(**named):
             info = named["work_info_set"].cpu().numpy()
             asked.append(info)
-            for _, partial, begin, end, *_, heads in info:
+            for _, partial, begin, end, *_, heads in info[:8]:
                 assert partial >= 0  # what is whole is a partial work now
                 head = heads & 0xFFFF
                 for row in range(begin, end):
@@ -60,23 +62,25 @@ def watched():
 
 def test_whole_rows_have_the_kernels_lse_and_merged_rows_the_reduces(watched):
     watched._final = torch.full((ROWS, HEADS), torch.nan, device="cuda")
-    watched._final[2:] = 7.0
+    watched._final[2:4] = 7.0
     found = watched.lse(LISTS, ROWS, HEADS)
-    np.testing.assert_array_equal(found, [[0, 10], [1, 11], [7, 7], [7, 7]])
+    np.testing.assert_array_equal(found, [[0, 10], [1, 11], [7, 7], [7, 7], [4, 14]])
     # The works of a tile have a slab behind the plan's partial rows, which its heads share.
-    assert watched.asked[0][:, stages.PARTIAL].tolist() == [512, 512, 0, 256, 0, 256]
+    assert watched.asked[0][:8, stages.PARTIAL].tolist() == \
+        [512, 512, 0, 256, 0, 256, 768, 768]
+    assert watched.asked[0][8].tolist() == STALE
     assert (watched._stage["output"] == 0).all()
 
 
 def test_without_the_reduces_lse_merged_rows_have_that_of_their_pieces(watched):
     found = watched.lse(LISTS, ROWS, HEADS)
-    np.testing.assert_allclose(found[2:], np.log(np.exp(1) + np.exp(2)), rtol=1e-6)
+    np.testing.assert_allclose(found[2:4], np.log(np.exp(1) + np.exp(2)), rtol=1e-6)
     np.testing.assert_array_equal(found[:2], [[0, 10], [1, 11]])
 
 
 def test_a_merged_row_that_the_reduce_does_not_write_stays_unwritten(watched):
     watched._final = torch.full((ROWS, HEADS), torch.nan, device="cuda")
-    assert np.isnan(watched.lse(LISTS, ROWS, HEADS)[2:]).all()
+    assert np.isnan(watched.lse(LISTS, ROWS, HEADS)[2:4]).all()
 
 
 def test_a_kernel_that_is_not_called_has_no_lse():

@@ -54,8 +54,17 @@ TEST_CASE("aiter tree: a prefill step has the plan of the tree's own planner, in
   CHECK(asked[1]["kv_indices"].size() == 14);
   CHECK(asked[1]["q"] == 14 * 16 * 192);
   CHECK(asked[1]["v"] == 14 * 16 * 128);
+  CHECK(asked[1]["k"] == 14 * 16 * 192);
+  CHECK(asked[1]["kv_indptr"] == nlohmann::json({0, 9, 14}));
+  CHECK(asked[1]["work_indptr"] == nlohmann::json(step.plan.work_indptr));
+  CHECK(asked[1]["reduce_final_map"] == nlohmann::json(step.plan.reduce_final_map));
   CHECK(asked[0]["compute_units"] == 32);
   CHECK(asked[0]["causal"] == true);
+  CHECK(asked[0]["rows"] == 14);
+  CHECK(asked[0]["heads"] == 16);
+  CHECK(asked[0]["dtype"] == "fp8");
+  CHECK(asked[0]["softmax_scale"] == step.tensors.softmax_scale);
+  CHECK(asked[0]["v_scale"] == 1.0F);
 }
 
 TEST_CASE("aiter tree: its planner of prefill steps is asked what an engine asks", "[aiter_tree]") {

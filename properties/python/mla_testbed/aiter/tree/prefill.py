@@ -148,17 +148,13 @@ class Watched:
         rows that nobody wrote poison."""
         if not self._stage:
             raise RuntimeError(f"mla_prefill_ps_fwd called no {_STAGE}")
-        merged = np.zeros(rows, bool)
-        for tile in range(len(lists["reduce_indptr"]) - 1):
-            if lists["reduce_indptr"][tile + 1] > lists["reduce_indptr"][tile]:
-                merged[slice(*lists["reduce_final_map"][tile])] = True
         if self._final is not None:
             found: Array = self._final.float().cpu().numpy().reshape(rows, heads).copy()
         else:
             partial = self._stage["splitLse"].cpu().numpy().reshape(-1, heads)
             found = stages.merged_rows(partial, lists, rows)
         whole = self._whole_rows(lists, rows, heads)
-        direct = ~np.isnan(whole) & ~merged[:, None]
+        direct = ~np.isnan(whole)
         found[direct] = whole[direct]
         return found
 
