@@ -217,6 +217,11 @@ TEST_CASE("aiter tree: every context chunk is planned by the tree, without the m
   CHECK(step.context_plans[0].work_indptr[1] == 16);
   CHECK(step.context_plans[0].work(0) == plan::WorkItem{0, -1, 0, 9, 0, 64, 0, 1 << 16});
   CHECK(step.result.launches.of("aiter", "emulated:gfx950", StepKind::prefill) == 6);
+  const nlohmann::json asked = over.tree.asked();  // of the last chunk: 91 cached keys, 64 at once
+  CHECK(asked[0]["causal"] == false);
+  CHECK(asked[1]["qo_indptr"] == nlohmann::json({0, 9}));
+  CHECK(asked[1]["kv_indptr"] == nlohmann::json({0, 27}));
+  CHECK(asked[1]["k"] == 27 * 16 * 192);
 }
 
 TEST_CASE("aiter tree: prefill steps run as they were asked to, or under the drawn timing",
