@@ -144,6 +144,9 @@ def main():
         elif how == "refuses" or (how == "takes-no-step" and asked[0]["call"] in (
                 "decode", "prefill")):
             write({"error": "AssertionError: nhead=17 (mla.py:9)"})
+        elif how == "breaks-twice" and asked[0]["call"] == "prefill":
+            write({"error": "AssertionError: the first"} if asked[0]["causal"] else
+                  {"fault": "the second"})
         elif how == "faults" or (how == "faults-at-launch" and asked[0]["call"] == "prefill"):
             write({"fault": "module_mla_asm: out-of-bounds"})
         elif asked[0]["call"] == "sizes":

@@ -224,6 +224,17 @@ TEST_CASE("aiter tree: every context chunk is planned by the tree, without the m
   CHECK(asked[1]["k"] == 27 * 16 * 192);
 }
 
+TEST_CASE("aiter tree: of several launches of a prefill step the first that breaks is told",
+          "[aiter_tree]") {
+  const Over over("breaks-twice");
+  prop::Subject subject = over.subject(
+      "mla1:1q9s100;heads=2;cu=32;block=16;arch=gfx950;dtype=bf16/fp8;kind=prefill;planner=v12");
+  REQUIRE_FALSE(subject.prefill());
+  const bool chunk_first = over.tree.asked()[0]["causal"] == true;
+  CHECK(subject.prefill().error().message ==
+        (chunk_first ? "the second" : "AITER: AssertionError: the first"));
+}
+
 TEST_CASE("aiter tree: prefill steps run as they were asked to, or under the drawn timing",
           "[aiter_tree]") {
   const Over over("right", Arch::gfx950, {.schedule = {.slice = 16}});
