@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/plan/plan_input.hpp"
+#include "core/plan/ps_prefill.hpp"
 #include "core/plan/sizes.hpp"
 #include "core/result.hpp"
 
@@ -24,6 +25,10 @@ class StepPlanner {
   // timing_seed other than 0 draws the timing of its kernels, as in ExecutionOptions.
   [[nodiscard]] virtual Result<Plan> plan(const PlanInput& input, const BufferSizes& sizes,
                                           std::uint64_t timing_seed) const = 0;
+  // The same of prefill steps, whose planner runs on the host: no timing changes its plan.
+  [[nodiscard]] virtual Result<BufferSizes> prefill_sizes(const PsSizeQuery& query) const = 0;
+  [[nodiscard]] virtual Result<Plan> plan_prefill(const PsInput& input,
+                                                  const BufferSizes& sizes) const = 0;
 };
 
 }  // namespace mla::plan

@@ -39,11 +39,13 @@ class AiterBackend final : public Backend {
     if (const auto arch = arch_from_name(device_->properties().arch);
         arch && !supports_planned_prefill(*installation_, *arch))
       prefill_ = planned_prefill_kernels(
-          *device_, [device = device_, from = installation_](PrefillInput input) {
+          *arch,
+          [device = device_, from = installation_](PrefillInput input) {
             input.direct_lse = true;
             input.timing.seed = input.drawn_timing;
             return prefill_with_plan(*device, *from, input);
-          });
+          },
+          OnError::fault);
     if (const auto code = installation_->opus(); !code.empty()) opus_.emplace(code);
   }
 

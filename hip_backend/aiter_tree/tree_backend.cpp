@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "hip_backend/admission/admit.hpp"
 #include "hip_backend/aiter_tree/message.hpp"
 #include "hip_backend/aiter_tree/tree_planner.hpp"
+#include "hip_backend/aiter_tree/tree_prefill.hpp"
 #include "hip_backend/device/emulated_device.hpp"
 
 namespace mla::hip::aiter_tree {
@@ -158,23 +160,29 @@ class TreeBackend final : public Backend {
       : process_(std::move(process)),
         run_(run),
         planner_(make_tree_planner(process_, run)),
-        label_(say("emulated:", mla::name(process_->arch()))) {}
+        label_(say("emulated:", mla::name(process_->arch()))),
+        prefill_(make_tree_prefill(process_, run)) {}
 
   [[nodiscard]] std::string_view name() const override { return kName; }
   [[nodiscard]] std::string_view device(StepKind kind) const override {
-    return kind == StepKind::decode ? std::string_view(label_) : std::string_view();
+    const bool has = kind == StepKind::decode || (kind == StepKind::prefill && prefill_);
+    return has ? std::string_view(label_) : std::string_view();
   }
   [[nodiscard]] Support supports(const ResolvedShape& shape) const override;
   [[nodiscard]] Result<DecodeResult> run(const DecodeLaunch& launch,
                                          const ExecutionOptions& options) const override;
   [[nodiscard]] const plan::StepPlanner* planner() const override { return planner_.get(); }
   [[nodiscard]] std::string timing(std::uint64_t seed) const override { return timing_words(seed); }
+  [[nodiscard]] const prefill::Kernels* prefill_kernels() const override {
+    return prefill_ ? &*prefill_ : nullptr;
+  }
 
  private:
   std::shared_ptr<TreeProcess> process_;
   gfx::RunOptions run_;
   std::unique_ptr<plan::StepPlanner> planner_;
   std::string label_;
+  std::optional<prefill::Kernels> prefill_;
 };
 
 Support TreeBackend::supports(const ResolvedShape& shape) const {

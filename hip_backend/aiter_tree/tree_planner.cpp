@@ -17,12 +17,43 @@ namespace {
 
 using plan::BufferSizes;
 
+constexpr std::int64_t kMostWords = std::int64_t{1} << 28;  // of a list: 1 GiB
+
 Result<BufferSizes> sizes_of(const std::vector<std::int64_t>& words) {
   if (words.size() != 6)
     return Error{ErrorCode::unsupported,
                  say("the size query of this AITER answers with ", words.size(), " lists, not 6")};
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i] < 0 || words[i] > kMostWords)
+      return Error{ErrorCode::unsupported, say("list ", i, " of the size query of this AITER has ",
+                                               words[i], " words; expected 0 to ", kMostWords)};
   return BufferSizes{words[0], words[1],     words[2] / plan::kWorkItemWords,
                      words[3], words[4] / 2, words[5]};
+}
+
+void add_words(const BufferSizes& sizes, Message& asked) {
+  const auto lists = plan::words_of(sizes);
+  for (const std::int64_t* words : lists.all()) asked.head["words"].push_back(*words);
+}
+
+// The lists of an answer; elements that hold poison were not written.
+Result<plan::Plan> plan_in(const Message& answer, const BufferSizes& sizes) {
+  plan::Plan out(sizes);
+  MaybeError bad;
+  plan::for_each_list(
+      [&](const char* named, plan::PlanBuffer& to) {
+        if (bad) return;
+        const auto words = answer.take<std::int32_t>(named, to.size());
+        if (!words) {
+          bad = words.error();
+          return;
+        }
+        for (std::size_t i = 0; i < words->size(); ++i)
+          if ((*words)[i] != plan::kPoison) to.set(static_cast<std::int64_t>(i), (*words)[i]);
+      },
+      out);
+  if (bad) return *bad;
+  return out;
 }
 
 class TreePlanner final : public plan::StepPlanner, public Dispatch {
@@ -33,6 +64,9 @@ class TreePlanner final : public plan::StepPlanner, public Dispatch {
   [[nodiscard]] Result<BufferSizes> sizes(const plan::SizeQuery& query) const override;
   [[nodiscard]] Result<plan::Plan> plan(const plan::PlanInput& input, const BufferSizes& sizes,
                                         std::uint64_t timing_seed) const override;
+  [[nodiscard]] Result<BufferSizes> prefill_sizes(const plan::PsSizeQuery& query) const override;
+  [[nodiscard]] Result<plan::Plan> plan_prefill(const plan::PsInput& input,
+                                                const BufferSizes& sizes) const override;
   [[nodiscard]] Result<Heads> row_heads(const DispatchQuestion& question) const override;
 
  private:
@@ -93,7 +127,6 @@ Result<plan::Plan> TreePlanner::plan(const plan::PlanInput& input, const BufferS
                                      std::uint64_t timing_seed) const {
   if (input.kernel != plan::V12Kernel::automatic)
     return Error{ErrorCode::unsupported, "AITER chooses the kernel of planner v1.2 itself"};
-  const auto lists = plan::words_of(sizes);
   Message asked;
   asked.head = {{"call", "plan"},
                 {"run", words_of(timed(run_, {.seed = timing_seed, .checked = false}))},
@@ -111,25 +144,44 @@ Result<plan::Plan> TreePlanner::plan(const plan::PlanInput& input, const BufferS
                 {"topk", input.topk},
                 {"max_split_per_batch", input.max_split_per_batch},
                 {"cp_round_robin", input.cp_round_robin}};
-  for (const std::int64_t* words : lists.all()) asked.head["words"].push_back(*words);
+  add_words(sizes, asked);
   asked.add("qo_indptr", input.qo_indptr);
   asked.add("kv_indptr", input.kv_indptr);
   asked.add("last_page_len", input.last_page_len);
   const auto answer = process_->ask(asked);
   if (!answer) return answer.error();
-  plan::Plan out(sizes);
-  MaybeError bad;
-  plan::for_each_list(
-      [&](const char* named, plan::PlanBuffer& to) {
-        const auto words = answer->take<std::int32_t>(named, to.size());
-        if (!words) bad = words.error();
-        if (bad) return;
-        for (std::size_t i = 0; i < words->size(); ++i)
-          if ((*words)[i] != plan::kPoison) to.set(static_cast<std::int64_t>(i), (*words)[i]);
-      },
-      out);
-  if (bad) return *bad;
-  return out;
+  return plan_in(*answer, sizes);
+}
+
+Result<BufferSizes> TreePlanner::prefill_sizes(const plan::PsSizeQuery& query) const {
+  Message asked;
+  asked.head = {{"call", "prefill_sizes"},        {"compute_units", query.compute_units.count()},
+                {"batch", query.batch.count()},   {"kv_heads", query.kv_heads.count()},
+                {"max_qo_len", query.max_qo_len}, {"qlen_granularity", query.qlen_granularity}};
+  const auto answer = process_->ask(asked);
+  if (!answer) return answer.error();
+  return sizes_of(answer->head.value("words", std::vector<std::int64_t>{}));
+}
+
+Result<plan::Plan> TreePlanner::plan_prefill(const plan::PsInput& input,
+                                             const BufferSizes& sizes) const {
+  Message asked;
+  asked.head = {{"call", "prefill_plan"},
+                {"run", words_of(run_)},
+                {"compute_units", input.compute_units.count()},
+                {"kv_heads", input.kv_heads.count()},
+                {"qhead_granularity", input.qhead_granularity},
+                {"qlen_granularity", input.qlen_granularity},
+                {"kvlen_granularity", input.kvlen_granularity},
+                {"block_size", input.block_size},
+                {"causal", input.causal}};
+  add_words(sizes, asked);
+  asked.add("qo_indptr", input.qo_indptr);
+  asked.add("kv_indptr", input.kv_indptr);
+  asked.add("context_lens", input.context_lens);
+  const auto answer = process_->ask(asked);
+  if (!answer) return answer.error();
+  return plan_in(*answer, sizes);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The size query and the planner of an AITER tree, and its dispatch (core/shape/dispatch.hpp).
+// The size queries and the planners of an AITER tree, of decode and of prefill steps, and its
+// dispatch (core/shape/dispatch.hpp).
 //
 // Its answers are taken as they are. Fails: with what AITER raised, for a kernel of v1.2 that was
 // asked for by name (AITER chooses it itself), and for sizes that are no lists.

@@ -82,6 +82,7 @@ MaybeError TreeProcess::open() {
   if (hello && !hello->head.contains("error")) {
     version_ = hello->head.value("version", "");
     sum_ = hello->head.value("sum", "");
+    not_run_ = hello->head.value("not_run", std::vector<std::string>{});
     return std::nullopt;
   }
   (void)close();

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "core/arch.hpp"
 #include "core/result.hpp"
@@ -35,6 +36,8 @@ class TreeProcess {
   [[nodiscard]] const std::string& version() const { return version_; }
   // Over what a step depends on: AITER's Python and C++ of MLA, and its code objects.
   [[nodiscard]] const std::string& sum() const { return sum_; }
+  // Changed files of AITER's that no step runs, because something of ours stands there.
+  [[nodiscard]] const std::vector<std::string>& not_run() const { return not_run_; }
   [[nodiscard]] Arch arch() const { return arch_; }
   // The answer. Fails: `unsupported` with what AITER raised, or what a check of AITER's said that
   // ended the process; `fault` with what a kernel did, or how the process ended otherwise.
@@ -58,6 +61,7 @@ class TreeProcess {
   std::unique_ptr<ErrorStream> errors_;
   std::string version_;
   std::string sum_;
+  std::vector<std::string> not_run_;
   std::mutex turn_;
 };
 

@@ -58,8 +58,8 @@ void run_flash(Device& device, const KernelContext& context, const cpu::FlashLau
 }
 
 // Works and merges.
-void run_ps(const PlannedPrefill& attend, const KernelContext& context, const cpu::PsLaunch& launch,
-            cpu::PsOutput& output) {
+void run_ps(const PlannedPrefill& attend, OnError on_error, const KernelContext& context,
+            const cpu::PsLaunch& launch, cpu::PsOutput& output) {
   const std::size_t before = context.faults.size();
   static_cast<void>(cpu::read_ps_works(launch, output, context.faults));
   if (context.faults.size() > before) return;
@@ -73,6 +73,10 @@ void run_ps(const PlannedPrefill& attend, const KernelContext& context, const cp
   in.plan = &plan;
   in.partial_rows = output.partial_rows;
   const auto result = attend(in);
+  if (!result && on_error == OnError::no_result && context.no_result != nullptr) {
+    if (!*context.no_result) *context.no_result = result.error();
+    return;
+  }
   if (!result) return context.faults.push_back({result.error().message, -1, -1});
   context.launches.add(result->launches);
   copy_rows(*result, output.rows, output.heads, output.out, output.lse);
@@ -82,24 +86,26 @@ void run_ps(const PlannedPrefill& attend, const KernelContext& context, const cp
 
 }  // namespace
 
-prefill::Kernels planned_prefill_kernels(const Device& device, PlannedPrefill attend) {
+prefill::Kernels planned_prefill_kernels(std::optional<Arch> arch, PlannedPrefill attend,
+                                         OnError on_error) {
   // What a foreign kernel attended is left to the CPU's reduce.
   prefill::Kernels kernels = cpu::prefill_kernels(cpu::portable_path());
-  if (device.properties().platform == Platform::amd)
-    kernels.arch = arch_from_name(device.properties().arch);
+  kernels.arch = arch;
   kernels.flash = nullptr;
-  kernels.prefill_ps = [attend = std::move(attend)](const KernelContext& context,
-                                                    const cpu::PsLaunch& launch,
-                                                    cpu::PsOutput& output) {
-    run_ps(attend, context, launch, output);
+  kernels.prefill_ps = [attend = std::move(attend), on_error](const KernelContext& context,
+                                                              const cpu::PsLaunch& launch,
+                                                              cpu::PsOutput& output) {
+    run_ps(attend, on_error, context, launch, output);
     return prefill::Partials::merged;
   };
   return kernels;
 }
 
 prefill::Kernels device_prefill_kernels(const std::shared_ptr<Device>& device) {
+  const DeviceProperties& is = device->properties();
   prefill::Kernels kernels = planned_prefill_kernels(
-      *device, [device](const PrefillInput& in) { return prefill_on_device(*device, in); });
+      is.platform == Platform::amd ? arch_from_name(is.arch) : std::nullopt,
+      [device](const PrefillInput& in) { return prefill_on_device(*device, in); }, OnError::fault);
   kernels.flash = [device](const KernelContext& context, const cpu::FlashLaunch& launch) {
     run_flash(*device, context, launch);
   };

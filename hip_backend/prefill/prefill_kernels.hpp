@@ -5,8 +5,10 @@
 // fault of the step. Fails: as faults.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "cpu_backend/prefill/kernels.hpp"
 #include "hip_backend/device/device.hpp"
@@ -16,8 +18,13 @@ namespace mla::hip {
 
 // Executes the works of a plan and their merges.
 using PlannedPrefill = std::function<Result<PrefillOutput>(const PrefillInput&)>;
-// Of a backend that has nothing else: without flash attention.
-prefill::Kernels planned_prefill_kernels(const Device& device, PlannedPrefill attend);
+// What an error of it is: a fault of the step, beside what was computed; or the step's own error,
+// as of a decode step.
+enum class OnError : std::uint8_t { fault, no_result };
+// Of a backend that has nothing else: without flash attention. `arch`: the only one that they run;
+// none: every one.
+prefill::Kernels planned_prefill_kernels(std::optional<Arch> arch, PlannedPrefill attend,
+                                         OnError on_error);
 
 prefill::Kernels device_prefill_kernels(const std::shared_ptr<Device>& device);
 

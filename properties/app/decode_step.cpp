@@ -94,7 +94,7 @@ Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity,
     case StepKind::decode:
       return plan_decode_step(step, fidelity, StepHooks::none(), planner);
     case StepKind::prefill:
-      return plan_prefill_step(step);
+      return plan_prefill_step(step, planner);
     case StepKind::fa:
       return plan_fa_step(step);
   }

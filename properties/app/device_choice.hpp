@@ -15,6 +15,9 @@
 
 namespace mla::app {
 
+// The name of a fact that a terminal shows too: of the user's code, what does not run here.
+inline constexpr std::string_view kNotJudged = "NOT JUDGED";
+
 struct NamedBackend {
   std::string name;  // as asked for
   std::unique_ptr<Backend> backend;

@@ -24,10 +24,11 @@ struct PlannedStep {
 Result<PlannedStep> plan_decode_step(const Case& step, plan::Fidelity fidelity,
                                      const StepHooks& hooks,
                                      const plan::StepPlanner* planner = nullptr);
-Result<PlannedStep> plan_prefill_step(const Case& step);
+Result<PlannedStep> plan_prefill_step(const Case& step, const plan::StepPlanner* planner = nullptr);
 Result<PlannedStep> plan_fa_step(const Case& step);
 
-// By the kind of the case. Only decode steps know `fidelity`, and a planner in place of the core.
+// By the kind of the case. Only decode steps know `fidelity`; FA steps have no plan, and know no
+// planner in place of the core.
 Result<PlannedStep> plan_step_of(const Case& step, plan::Fidelity fidelity,
                                  const plan::StepPlanner* planner = nullptr);
 // All steps of a sequence. Fails: names the step too.

@@ -55,15 +55,15 @@ std::vector<std::int32_t> row_starts(const Batch& batch) {
 MaybeError add_plan(HostStep& step) {
   if (step.shape.path == Path::flash) return std::nullopt;
   const PlannedLists lists = new_token_lists(row_starts(step.batch));
-  const auto sizes = plan::query_ps_sizes(size_query_of(step.config));
+  const auto sizes = plan_sizes(step.config);
   if (!sizes) return sizes.error();
-  auto plan = plan::plan_ps_prefill(plan_input_of(lists, step.config), *sizes);
+  auto plan = plan_prefill(lists, step.config, *sizes, StepHooks::none());
   if (!plan) return plan.error();
   step.plan = std::move(*plan);
   return std::nullopt;
 }
 
-Result<HostStep> host_step(const Case& c) {
+Result<HostStep> host_step(const Case& c, const plan::StepPlanner* planner) {
   HostStep step;
   step.spec = c;
   auto batch = make_batch(c);
@@ -72,7 +72,7 @@ Result<HostStep> host_step(const Case& c) {
   auto shape = resolve_prefill_shape(c, step.batch, StepHooks::none());
   if (!shape) return shape.error();
   step.shape = std::move(*shape);
-  step.config = prop::config_of(c, prop::limits_of({c}), StepHooks::none());
+  step.config = prop::config_of(c, prop::limits_of({c}), StepHooks::none(), planner);
   if (MaybeError bad = add_context(step)) return *bad;
   if (MaybeError bad = add_plan(step)) return *bad;
   return step;
@@ -154,8 +154,8 @@ Json document(const HostStep& step) {
 
 }  // namespace
 
-Result<PlannedStep> plan_prefill_step(const Case& c) {
-  const auto step = host_step(c);
+Result<PlannedStep> plan_prefill_step(const Case& c, const plan::StepPlanner* planner) {
+  const auto step = host_step(c, planner);
   if (!step) return step.error();
   return PlannedStep{table(*step), document(*step).dump()};
 }

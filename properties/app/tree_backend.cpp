@@ -63,6 +63,10 @@ Result<NamedBackend> make_tree(const DeviceChoice& choice) {
   named.facts = {{"AITER tree", choice.aiter_tree},
                  {"AITER version", (*process)->version()},
                  {"AITER sources and code objects", (*process)->sum()}};
+  for (const std::string& file : (*process)->not_run())
+    named.facts.emplace_back(
+        kNotJudged, say(file, " is another than that of the AITER that is followed here, and no ",
+                        "step runs it: the cache is filled by mla-testbed"));
   named.workers = 1;
   named.production = choice.production;
   named.code_sum = [sum = (*process)->sum()] { return sum; };

@@ -55,8 +55,8 @@ Result<std::unique_ptr<plan::StepPlanner>> planner_of(const PlanOptions& o, cons
   const auto refused = [&o](const std::string& why) {
     return Error{ErrorCode::usage, say("--aiter ", o.tree, " ", why)};
   };
-  if (c.kind() != StepKind::decode)
-    return refused(say("plans cases of kind decode, not ", name(c.kind())));
+  if (c.kind() == StepKind::fa)
+    return refused("plans decode and prefill steps, not those of kind fa");
   if (o.as_aiter) return refused("is AITER itself: leave out --as-aiter");
   if (o.tensors) return refused("plans and does not execute: leave out --tensors");
   return app::make_tree_planner(o.tree, c.arch);

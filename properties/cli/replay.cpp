@@ -121,6 +121,8 @@ void judge_on(app::CaseQuestion question, const app::NamedBackend& named, bool j
   const prop::Judgement& judgement = answer.judgement;
   bar.hide();
   judged.lines += "backend " + named.name + "\n";
+  for (const auto& [fact, value] : named.facts)
+    if (fact == app::kNotJudged) judged.lines += say(fact, ": ", value, "\n");
   const MaybeError& why = judgement.why_refused;
   if (why)
     judged.lines +=

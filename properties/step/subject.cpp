@@ -196,7 +196,8 @@ const Result<PrefillRun>& Subject::prefill() & {
   return s.step(s.prefill, [&]() -> Result<PrefillRun> {
     const std::vector<Case> steps = single_steps(s.spec);
     for (std::size_t i = 0; i < steps.size() && steps.size() > 1; ++i)
-      if (const MaybeError bad = why_not_built(steps[i], hooks())) return of_step(i, *bad);
+      if (const MaybeError bad = why_not_built(steps[i], hooks(), backend().planner()))
+        return of_step(i, *bad);
     return run_prefill({steps.front()}, s.context, {});
   });
 }

@@ -4,6 +4,7 @@ import dataclasses
 import os
 import pathlib
 import subprocess
+import types
 
 import pytest
 
@@ -77,6 +78,59 @@ def test_a_plan_is_what_the_command_says_of_a_tree_or_why_there_is_none(
         assert lists["work_info_set"][:8] == [0, -1, 0, 1, 0, 9, 0, 0]
 
 
+def test_of_a_prefill_step_it_is_that_of_its_new_tokens_and_a_flash_step_has_none(
+        monkeypatch, tmp_path):
+    monkeypatch.setenv("MLA_TESTBED_PYTHON", str(FAKE_TREE))
+    (tmp_path / "right").mkdir()
+    step = "mla1:1q9s9;heads=2;cu=32;kind=prefill;arch=gfx950;dtype=bf16/"
+    lists, said = aiter_cases.planned(tmp_path / "right", f"{step}fp8")
+    assert (lists["work_indptr"][:2], lists["work_info_set"][:8]) == (
+        [0, 16], [0, -1, 0, 9, 0, 9, 0, 1 << 16])
+    assert said == ""
+    assert aiter_cases.planned(tmp_path / "right", f"{step}bf16") == ({}, "")
+
+
+@pytest.mark.parametrize("line", ["mla1:1q1s9", "mla1:1q9s9;kind=prefill",
+                                  "mla1:1q9s9;block=16;kind=fa"])
+def test_a_case_with_all_its_fields_is_of_one_architecture(line):
+    full = aiter_cases.full_case(line, "gfx950")
+    assert full is not None
+    assert "arch=gfx950" in full.split(";")
+    assert aiter_cases.full_case(f"{line};arch=gfx942", "gfx950") is None
+
+
+def test_a_report_is_refused_for_a_step_that_is_no_decode(capsys, clone):
+    for kind in ("prefill", "fa;block=16"):
+        code, error = run(capsys, "report", "--aiter", str(clone), "--rev", "one",
+                          f"mla1:1q9s9;arch=gfx950;kind={kind}")
+        assert code == 2
+        assert f"is of kind {kind.split(';')[0]}: mla-testbed replay judges it" in error
+
+
+def test_a_page_of_a_comparison_shows_the_first_decode_step_that_is_worse(
+        monkeypatch, tmp_path, clone):
+    step = "mla1:1q9s9;arch=gfx950"
+    changes = [aiter_compare.Change("gfx950", f"{step};kind=prefill", "P05 fails", Kind.WORSE),
+               aiter_compare.Change("gfx950", step, "P14 fails", Kind.WORSE)]
+    shown = []
+    monkeypatch.setattr(aiter_command, "compare", lambda *_: aiter_compare.Comparison(
+        COMMIT, COMMIT, ["aiter/mla.py"], [], 2, changes, []))
+    monkeypatch.setattr(aiter_command, "_shown", lambda *of: shown.append(of[2]) or PAGE)
+    assert aiter_command.main(("compare", "--aiter", str(clone), "--base", "one", "--head", "two",
+                               "--report-md", str(tmp_path / "page.md"))) == 1
+    assert shown == [step]
+
+
+@pytest.mark.parametrize("line", ["mla1:1q1s9", "mla1:1q9s9;kind=prefill"])
+def test_the_architecture_of_a_bisected_case_is_its_own(monkeypatch, clone, line):
+    asked = []
+    monkeypatch.setattr(aiter_command, "first_changed", lambda *of: asked.append(of[2]) or [])
+    assert aiter_command.main(("bisect", "--aiter", str(clone), "--good", "one", "--bad", "two",
+                               f"{line};arch=gfx950")) == 0
+    assert "arch=gfx950" in asked[0].name
+
+
+PAGE = types.SimpleNamespace(markdown=lambda: "shown")
 COMMIT = Commit("0123456789abcdef", "2026-08-22", "title")
 CHANGE = aiter_compare.Change("gfx942", "mla1:1q1s1", "P05 fails: a|b", Kind.WORSE)
 
@@ -131,6 +185,23 @@ def test_a_comparison_of_cases_that_are_refused_is_no_judgement():
         assert "NOT JUDGED: both commits refuse mla1:1q1s1: AITER: nhead=17" in told
     assert ("NOT JUDGED: the head alone refuses mla1:1q1s2: AITER: nhead=17"
             in comparison(refused=[lost]).text())
+
+
+@pytest.mark.parametrize(("file", "counts"), [
+    ("csrc/kernels/cache_kernels.cu", True), ("csrc/pybind/cache_pybind.cu", True),
+    ("csrc/include/ps.h", True), ("csrc/pybind/ps_metadata_pybind.cu", True),
+    ("csrc/kernels/mla/metadata/v1_2_host.cuh", True), ("csrc/kernels/gemm.cu", False)])
+def test_what_a_case_may_depend_on_and_what_fills_the_cache_are_files_of_the_mla(
+        clone, monkeypatch, file, counts):
+    (clone / file).parent.mkdir(parents=True, exist_ok=True)
+    (clone / file).write_text("changed")
+    for words in (("add", "."), ("commit", "-qm", "four")):
+        subprocess.run(["git", "-C", clone, "-c", "user.name=a", "-c", "user.email=a@b", *words],
+                       check=True)
+    monkeypatch.setattr(aiter_compare, "judge_tree", lambda *_: {})
+    found = aiter_compare.compare(clone, commit_of(clone, "three"), commit_of(clone, "HEAD"), {})
+    assert found.files == found.unread == ([file] if counts else [])
+    assert found.judged == (not counts)
 
 
 def test_files_that_no_case_uses_are_named_and_nothing_was_judged_if_they_are_all():

@@ -248,3 +248,13 @@ def test_bisect_refuses_a_case_of_another_architecture_than_the_one_that_is_name
             "mla1:1q1s9;arch=gfx950"]
     assert aiter_command.main(line) == aiter_command.USAGE
     assert "the case names another architecture, and --arch is gfx942" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["--output=out", "-p", "--all"])
+def test_a_commit_that_is_named_like_an_option_is_none(clone, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    for ask in (lambda: aiter_history.commit_of(clone, name),
+                lambda: aiter_history.commits(clone, f"{name}..HEAD")):
+        with pytest.raises(aiter_history.HistoryError, match="bad revision"):
+            ask()
+    assert not list(tmp_path.rglob("out*"))

@@ -1,6 +1,8 @@
 """What goes between the command line and the process of a tree, and what is made of stage 1."""
 
 import io
+import os
+import pathlib
 
 import numpy as np
 import pytest
@@ -84,6 +86,7 @@ def test_folded_rows_come_back_to_the_heads_that_they_were_taken_from():
 
 @pytest.mark.parametrize(("file", "counts"), [
     ("aiter/mla.py", True), ("csrc/include/one.h", True), ("csrc/kernels/mla/reduce.cu", True),
+    ("csrc/pybind/ps_metadata_pybind.cu", True), ("aiter/jit/optCompilerConfig.json", True),
     ("hsa/gfx942/mla/one.co", True), ("hsa/gfx950/mla/one.co", False), ("docs/page.txt", False)])
 def test_the_sum_of_a_tree_is_over_what_a_step_depends_on(tmp_path, file, counts):
     path = tmp_path / file
@@ -92,6 +95,19 @@ def test_the_sum_of_a_tree_is_over_what_a_step_depends_on(tmp_path, file, counts
     before = process.sum_of(tmp_path, "gfx942")
     path.write_text("two")
     assert (process.sum_of(tmp_path, "gfx942") != before) == counts
+
+
+def test_a_changed_source_that_fills_the_cache_is_told_since_no_step_runs_it(tmp_path):
+    kernels = tmp_path / "csrc" / "kernels"
+    kernels.mkdir(parents=True)
+    assert process.not_run(tmp_path) == []  # a tree without it changes nothing there
+    (kernels / "cache_kernels.cu").write_text("changed")
+    assert process.not_run(tmp_path) == ["csrc/kernels/cache_kernels.cu"]
+
+
+@pytest.mark.skipif("AITER_SRC" not in os.environ, reason="AITER_SRC names no source tree")
+def test_of_the_aiter_that_is_followed_nothing_is_told():
+    assert process.not_run(pathlib.Path(os.environ["AITER_SRC"])) == []
 
 
 def test_a_verdict_names_the_first_of_several_faults_and_counts_the_others():

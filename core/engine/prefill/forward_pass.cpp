@@ -27,8 +27,8 @@ void ForwardPass::launch(std::string name, Operation operation) {
 }
 
 KernelContext ForwardPass::context() {
-  return {md_.shape.arch, options_.threads, options_.schedule_seed,
-          faults_,        launches_,        options_.timing_seed};
+  return {md_.shape.arch,       options_.threads, options_.schedule_seed, faults_, launches_,
+          options_.timing_seed, &no_result_};
 }
 
 Operand ForwardPass::rows_from(const std::vector<std::uint16_t>& tensor, std::int64_t dim,
@@ -202,6 +202,7 @@ void ForwardPass::queue_collect() {
     result_.lse = lse_.copy();
     result_.faults = std::move(faults_);
     result_.launches = std::move(launches_);
+    result_.no_result = std::move(no_result_);
   });
 }
 

@@ -97,6 +97,7 @@ class ForwardPass : public std::enable_shared_from_this<ForwardPass> {
   const std::int64_t heads_;
   std::vector<Fault> faults_;
   Launches launches_;
+  MaybeError no_result_;
 
   GuardedBuffer<std::uint16_t> out_;  // [rows, heads, kVDim]
   GuardedBuffer<float> lse_;          // [rows, heads]

@@ -48,6 +48,9 @@ struct KernelContext {
   std::vector<Fault>& faults;
   Launches& launches;
   std::uint64_t timing_seed = 0;  // as in ExecutionOptions
+  // Gets why a launch has no result, where a backend says so and the first time. Null: it is a
+  // fault.
+  MaybeError* no_result = nullptr;
 };
 
 using plan::WordSpan;

@@ -53,6 +53,18 @@ MaybeError build_chunks(PrefillMetadata& md, const Batch& batch, const Hooks& ho
   return std::nullopt;
 }
 
+// The numbers of works and of partial tiles, in a plan that this core did not make.
+MaybeError check_counts(const plan::Plan& plan) {
+  const auto check = [](const plan::PlanBuffer& indptr, const char* what, std::int64_t room) {
+    const std::int64_t last = indptr.at(indptr.size() - 1);
+    if (last >= 0 && last <= room) return MaybeError();
+    return MaybeError(Error{ErrorCode::fault, say(indptr.name(), " of the plan ends with ", last,
+                                                  ", and ", room, " ", what, " have room")});
+  };
+  if (MaybeError bad = check(plan.work_indptr, "works", plan.sizes().work_items)) return bad;
+  return check(plan.reduce_indptr, "partial tiles", plan.sizes().reduce_partial_map);
+}
+
 // A chunk's plan has buffers of its own: all chunks are planned before the first kernel runs. Only
 // path fp8_context has a context here.
 MaybeError build_context_plans(PrefillMetadata& md, const EngineConfig& config, Words identity,
@@ -62,7 +74,7 @@ MaybeError build_context_plans(PrefillMetadata& md, const EngineConfig& config, 
     plan::PsSizeQuery query = size_query_of(config);
     query.batch = Requests(chunk.requests());
     query.max_qo_len = chunk.max_query_len;
-    const auto sizes = plan::query_ps_sizes(query);
+    const auto sizes = plan_sizes(config, query);
     if (!sizes) return sizes.error();
     PlannedLists lists = chunk_lists(chunk);
     const auto plan = plan_prefill(lists, config, *sizes, hooks);
@@ -84,7 +96,7 @@ MaybeError build_context_plans(PrefillMetadata& md, const EngineConfig& config, 
 
 Result<PrefillBuffers> make_prefill_buffers(const EngineConfig& config, const Device& device) {
   if (!config.fp8) return PrefillBuffers{};
-  const auto sizes = plan::query_ps_sizes(size_query_of(config));
+  const auto sizes = plan_sizes(config);
   if (!sizes) return sizes.error();
   const std::int64_t tokens = std::max(config.limits.max_rows.count(), config.workspace_tokens);
   return PrefillBuffers{
@@ -127,7 +139,11 @@ Result<plan::Plan> plan_prefill(const PlannedLists& lists, const EngineConfig& c
                                 const plan::BufferSizes& sizes, const Hooks& hooks) {
   plan::PsInput input = plan_input_of(lists, config);
   hooks.on_prefill_plan(input);
-  return plan::plan_ps_prefill(input, sizes);
+  if (config.planner == nullptr) return plan::plan_ps_prefill(input, sizes);
+  auto plan = config.planner->plan_prefill(input, sizes);
+  if (plan)
+    if (MaybeError bad = check_counts(*plan)) return *bad;
+  return plan;
 }
 
 Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& shape,
@@ -145,7 +161,7 @@ Result<PrefillMetadata> build_prefill(const Batch& batch, const PrefillShape& sh
                  say("the kernel gets ", shape.heads.kernel.count(),
                      " heads, plan and scratch are made for ", config.kernel_heads.count()),
                  "BUG-021"};
-  const auto sizes = plan::query_ps_sizes(size_query_of(config));
+  const auto sizes = plan_sizes(config);
   if (!sizes) return sizes.error();
   PlannedLists lists = new_token_lists(md.query_start_loc);
   const auto plan = plan_prefill(lists, config, *sizes, hooks);

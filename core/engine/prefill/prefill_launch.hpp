@@ -39,6 +39,7 @@ struct PrefillResult {
   std::vector<float> lse;
   std::vector<Fault> faults;
   Launches launches;
+  MaybeError no_result = {};  // why a launch was refused or broke; the rest is meaningless then
 };
 
 }  // namespace mla::prefill

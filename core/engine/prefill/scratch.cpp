@@ -32,6 +32,15 @@ plan::PsSizeQuery size_query_of(const EngineConfig& config) {
           .qlen_granularity = kTileRows};
 }
 
+Result<plan::BufferSizes> plan_sizes(const EngineConfig& config) {
+  return plan_sizes(config, size_query_of(config));
+}
+
+Result<plan::BufferSizes> plan_sizes(const EngineConfig& config, const plan::PsSizeQuery& query) {
+  return config.planner != nullptr ? config.planner->prefill_sizes(query)
+                                   : plan::query_ps_sizes(query);
+}
+
 ScratchLayout scratch_layout(std::int64_t partial_tiles, Heads kernel_heads, Rows rows) {
   const std::int64_t pairs = partial_tiles * kTileRows * kernel_heads.count();
   return {pairs * kVDim, pairs, rows.count() * kernel_heads.count()};
@@ -56,7 +65,7 @@ MaybeError reserve_scratch(const EngineConfig& asked, device::Workspace& workspa
   if (!config.fp8) return std::nullopt;
   std::int64_t tiles = most_partial_tiles(config);
   if (config.bound == ScratchBound::size_query) {
-    const auto sizes = plan::query_ps_sizes(size_query_of(config));
+    const auto sizes = plan_sizes(config);
     if (!sizes) return sizes.error();
     tiles = sizes->reduce_partial_map;
   }

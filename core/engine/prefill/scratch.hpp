@@ -11,6 +11,7 @@
 #include "core/engine/device/workspace.hpp"
 #include "core/engine/prefill/hooks.hpp"
 #include "core/plan/ps_prefill.hpp"
+#include "core/plan/step_planner.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 
@@ -37,10 +38,14 @@ struct EngineConfig {
   std::int64_t workspace_tokens = 65536;  // of the context workspace
   bool context_plans = false;             // path fp8_context: plans over context chunks, too
   ScratchBound bound = ScratchBound::token_budget;
+  const plan::StepPlanner* planner = nullptr;  // outlives the engine; null: the core plans
 };
 
 // What the planner's size query is asked for all steps of an engine.
 plan::PsSizeQuery size_query_of(const EngineConfig& config);
+// The answer of the engine's planner to that, and to another query.
+Result<plan::BufferSizes> plan_sizes(const EngineConfig& config);
+Result<plan::BufferSizes> plan_sizes(const EngineConfig& config, const plan::PsSizeQuery& query);
 
 // Parts of the scratch, f32, one after the other.
 struct ScratchLayout {

@@ -156,11 +156,18 @@ std::optional<std::string> hidden_keys_of_tiles(const PrefillStep& step, Random&
   const auto rows = static_cast<std::int32_t>(random.between(257, 1500));
   prefill::EngineConfig config = step.config;
   config.limits = {Requests(1), Rows(rows), Tokens(rows)};
-  const auto sizes = plan::query_ps_sizes(size_query_of(config));
+  const auto sizes = plan_sizes(config);
   if (!sizes) return "there are no sizes for a long prompt: " + sizes.error().message;
   const std::vector<std::int32_t> starts{0, rows};
   const auto plan = plan_prefill(prefill::new_token_lists(starts), config, *sizes, hooks);
   if (!plan) return "a long prompt is not planned: " + plan.error().message;
+  const auto words = [](const char*, const plan::PlanBuffer& list) {
+    return std::vector(list.data().begin(), list.data().end());
+  };
+  const SeenPlan seen{
+      lists_of(*plan, words), starts, starts, {}, plan->reduce_indptr.data().back()};
+  if (auto why = broken_rule({seen, config.kernel_heads.count(), true}))
+    return "a long prompt: " + *why;
   for (std::int64_t w = 0; w < plan->works(); ++w)
     if (auto why = hidden_keys(plan->work(w), starts)) return why;
   return std::nullopt;

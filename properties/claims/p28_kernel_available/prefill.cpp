@@ -46,7 +46,7 @@ std::optional<std::string> check(const Case& c, const Subject& subject) {
   if (shape) {
     if (short_of_keys) return "a request has more rows than keys, and the step is taken";
     if (unsupported) return "no engine's prefill kernel takes the step, and it is taken";
-    const MaybeError bad = why_not_built(c, subject.hooks());
+    const MaybeError bad = why_not_built(c, subject.hooks(), subject.backend().planner());
     if (bad) return "the shape is taken, and the step is not built: " + bad->message;
     return std::nullopt;
   }

@@ -50,12 +50,15 @@ std::vector<PlannedLists> lists_of(const std::vector<std::int32_t>& starts,
 
 std::vector<EngineConfig> configs_of(const Subject& subject) {
   const Case& c = subject.spec();
-  std::vector<EngineConfig> configs{config_of(c, limits_of({c}), subject.hooks())};
-  configs.push_back(config_of(c, {Requests(32), Rows(4096), Tokens(2048)}, subject.hooks()));
+  const auto with = [&](const Limits& limits) {
+    return config_of(c, limits, subject.hooks(), subject.backend().planner());
+  };
+  std::vector<EngineConfig> configs{with(limits_of({c}))};
+  configs.push_back(with({Requests(32), Rows(4096), Tokens(2048)}));
   configs.back().workspace_tokens =
       context_workspace_tokens(Tokens(2048), Requests(32), c.block_size);
   // Few tiles on many units: the units of a context are what bounds the pieces.
-  configs.push_back(config_of(c, {Requests(1), Rows(300), Tokens(2048)}, subject.hooks()));
+  configs.push_back(with({Requests(1), Rows(300), Tokens(2048)}));
   configs.back().compute_units = ComputeUnits(256);
   configs.back().kernel_heads = Heads(16);
   configs.back().workspace_tokens = 1024;
@@ -66,7 +69,7 @@ std::vector<EngineConfig> configs_of(const Subject& subject) {
 
 Result<WorstScratch> worst_scratch(const EngineConfig& config, const prefill::Hooks& hooks,
                                    Random& random) {
-  const auto sizes = plan::query_ps_sizes(size_query_of(config));
+  const auto sizes = plan_sizes(config);
   if (!sizes) return sizes.error();
   WorstScratch worst;
   for (const auto& starts : full_batches(config.limits, random)) {

@@ -12,7 +12,7 @@ namespace mla::dump {
 
 void hold_against(const plan::StepPlanner& planner, const Dump& dump, Answer& answer);
 
-// The architecture of the planner's call; nothing for a step that no decode planner planned.
+// The architecture of the planner's call; nothing for a step that no planner planned.
 std::optional<Arch> planned_arch(const Dump& dump);
 
 }  // namespace mla::dump

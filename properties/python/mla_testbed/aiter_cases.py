@@ -145,7 +145,7 @@ def planned(tree: pathlib.Path, case: str) -> tuple[dict[str, list[int]], str]:
         why = _last(done.stderr).removeprefix("mla-testbed plan: ")
         return {}, why or f"mla-testbed plan ended with {done.returncode}"
     told = json.loads(done.stdout)
-    if told["decisions"]["route"] == "split":
+    if told["decisions"].get("route") == "split" or told["decisions"].get("path") == "flash":
         return {}, ""
     return {name: told[_IN_PLANS.get(name, name)] for name in LISTS}, ""
 
@@ -196,5 +196,15 @@ def smallest(tree: pathlib.Path, arch: str, case: str, name: str) -> str:
 
 def full_case(line: str, arch: str) -> str | None:
     """A case with all its fields; None if it names another architecture. UsageError: it is none."""
-    call = planner_call(line if "arch=" in line else f"{line};arch={arch}")
-    return str(call["name"]) if call["arch"] == arch else None
+    name = str(planner_call(line if "arch=" in line else f"{line};arch={arch}")["name"])
+    return name if field_of(name, "arch") == arch else None
+
+
+def field_of(name: str, field: str) -> str:
+    """Of a case with all its fields: "" for one that it does not have."""
+    return dict(word.split("=", 1) for word in name.split(";")[1:]).get(field, "")
+
+
+def is_decode(name: str) -> bool:
+    """Whether a case has decode steps, of which reports are."""
+    return field_of(name, "kind") in ("", "decode")

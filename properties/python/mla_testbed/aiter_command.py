@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Sequence
 
 from .aiter.suite.tests import TESTS, AiterTest
-from .aiter_cases import CaseLine, full_case, planner_call
+from .aiter_cases import CaseLine, field_of, full_case, is_decode, planner_call
 from .aiter_compare import CASES, compare
 from .aiter_history import (
     Commit,
@@ -121,7 +121,8 @@ def _bisect(options: argparse.Namespace, clone: pathlib.Path) -> int:
         raise UsageError("bisect takes a case or --test NAME")
     if options.test and options.property:
         raise UsageError("--property is of a case, and --test names a test of AITER's")
-    arch = options.arch or (planner_call(options.case)["arch"] if options.case else _ARCHS[0])
+    arch = options.arch or (field_of(planner_call(options.case)["name"], "arch") if options.case
+                            else _ARCHS[0])
     asked = (_tests([options.test])[0] if options.test
              else CaseLine(_full(options.case, arch), options.property))
     judge = Questions(clone, arch, options.timeout)
@@ -153,7 +154,8 @@ def _compare(options: argparse.Namespace, clone: pathlib.Path) -> int:
     _say(found.text())
     if options.report_md is not None:
         page = found.markdown()
-        worse = next((change for change in found.changes if change.kind.worse), None)
+        worse = next((change for change in found.changes
+                      if change.kind.worse and is_decode(change.case)), None)
         if worse is not None:
             page += "\n" + _shown(clone, found.head, worse.case, found.base).markdown()
         pathlib.Path(options.report_md).write_text(page, encoding="utf-8")
@@ -173,6 +175,9 @@ def _report(options: argparse.Namespace, clone: pathlib.Path) -> int:
 
 def _shown(clone: pathlib.Path, commit: Commit, case: str, base: Commit | None = None) -> Shown:
     call = planner_call(case)
+    if not is_decode(call["name"]):
+        raise UsageError(f"a report is about a decode step, and '{case}' is of kind "
+                         f"{field_of(call['name'], 'kind')}: mla-testbed replay judges it")
     with tempfile.TemporaryDirectory(prefix="mla-testbed-report-") as folder:
         trees = {one.id: pathlib.Path(folder) / one.id for one in (commit, base) if one}
         for one in (commit, base):

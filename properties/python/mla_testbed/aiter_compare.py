@@ -22,7 +22,7 @@ from .aiter_history import SOURCES, Commit, git, take_out
 from .aiter_kept import Kept
 
 #: Shapes that meet each family of kernels: heads, rows, dtypes, cut and whole, with a plan and
-#: without.
+#: without, prefill steps and chunks of their context.
 CASES = {
     "gfx942": (
         "mla1:2q1s600;heads=16;cu=8;gran=1", "mla1:1q2s64_2q2s300;heads=16;cu=8;gran=1",
@@ -34,7 +34,9 @@ CASES = {
         "mla1:2q1s600;heads=16;cu=8;gran=1", "mla1:1q4s300;heads=16;cu=4;gran=1",
         "mla1:2q1s90;heads=128;cu=8;gran=1", "mla1:1q2s200;heads=32;cu=8;gran=1;dtype=fp8/fp8",
         "mla1:2q1s300;heads=16;cu=8;gran=1;dtype=fp8/fp8",
-        "mla1:1q1s200;heads=128;cu=8;gran=1;dtype=fp8/fp8", "mla1:2q1s300;heads=16;planner=none"),
+        "mla1:1q1s200;heads=128;cu=8;gran=1;dtype=fp8/fp8", "mla1:2q1s300;heads=16;planner=none",
+        "mla1:1q300s300_1q40s40;heads=16;cu=64;dtype=bf16/fp8;kind=prefill",
+        "mla1:1q40s100;heads=16;cu=32;block=16;dtype=bf16/fp8;kind=prefill;planner=v12;workspace=64"),
 }
 
 

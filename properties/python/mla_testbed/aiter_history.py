@@ -23,8 +23,10 @@ WATCHED = ("aiter/mla.py", "aiter/ops/attention.py", "aiter/jit", "csrc/kernels/
            "op_tests/test_mla_reduce.py", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla")
 #: The MLA of gfx942 and gfx950 without its tests, as git takes paths.
 SOURCES = ("aiter/mla.py", "aiter/ops/attention.py", "csrc/kernels/mla",
-           "csrc/py_itfs_cu/asm_mla*", "csrc/include/mla*", "csrc/pybind/mla*", "hsa/codegen.py",
-           "hsa/gfx942/mla", "hsa/gfx950/mla", ":(glob)aiter/ops/triton/**/*mla*",
+           "csrc/py_itfs_cu/asm_mla*", "csrc/include/mla*", "csrc/pybind/mla*",
+           "csrc/include/ps.h", "csrc/pybind/ps_metadata*", "csrc/kernels/cache_kernels.cu",
+           "csrc/pybind/cache*", "hsa/codegen.py", "hsa/gfx942/mla", "hsa/gfx950/mla",
+           ":(glob)aiter/ops/triton/**/*mla*",
            ":(glob)aiter/ops/flydsl/**/*mla*", ":(exclude,glob)**/*.md",
            ":(exclude,glob)aiter/ops/triton/configs/**", ":(exclude,glob)**/gfx1250/**")
 _FORMAT = "--format=%H%x09%cs%x09%s"
@@ -82,8 +84,8 @@ def commits(clone: pathlib.Path, span: str, paths: Sequence[str] = WATCHED) -> l
     if not dots or not first:
         raise HistoryError(f"'{span}' is no range of commits; expected A..B")
     last = last or "HEAD"
-    found = git(clone, "log", "--first-parent", "--reverse", _FORMAT, f"{first}..{last}", "--",
-                *paths).splitlines()
+    found = git(clone, "log", "--first-parent", "--reverse", _FORMAT, "--end-of-options",
+                f"{first}..{last}", "--", *paths).splitlines()
     out = [commit_of(clone, first), *map(_commit, found)]
     end = commit_of(clone, last)
     return out if out[-1] == end else [*out, end]
@@ -91,7 +93,7 @@ def commits(clone: pathlib.Path, span: str, paths: Sequence[str] = WATCHED) -> l
 
 def commit_of(clone: pathlib.Path, name: str) -> Commit:
     """One commit. HistoryError: the clone does not have it."""
-    return _commit(git(clone, "log", "-1", _FORMAT, name, "--").strip())
+    return _commit(git(clone, "log", "-1", _FORMAT, "--end-of-options", name, "--").strip())
 
 
 def _commit(line: str) -> Commit:

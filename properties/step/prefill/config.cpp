@@ -24,7 +24,8 @@ Limits limits_of(const std::vector<Case>& steps) {
   return limits;
 }
 
-EngineConfig config_of(const Case& c, const Limits& limits, const prefill::Hooks& hooks) {
+EngineConfig config_of(const Case& c, const Limits& limits, const prefill::Hooks& hooks,
+                       const plan::StepPlanner* planner) {
   const auto heads = resolve_head_padding(Heads(c.heads));
   return {.fp8 = capability_of(c, hooks).ok(),
           .compute_units = ComputeUnits(c.compute_units),
@@ -32,7 +33,8 @@ EngineConfig config_of(const Case& c, const Limits& limits, const prefill::Hooks
           .limits = limits,
           .workspace_tokens = c.prefill().workspace_tokens,
           .context_plans = c.planner == PlannerChoice::v12,
-          .bound = ScratchBound::token_budget};
+          .bound = ScratchBound::token_budget,
+          .planner = planner};
 }
 
 }  // namespace mla::prop

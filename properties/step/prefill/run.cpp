@@ -104,12 +104,13 @@ Result<std::unique_ptr<PrefillStep>> prepare(const Case& c, const Kernels& kerne
 
 }  // namespace
 
-MaybeError why_not_built(const Case& c, const prefill::Hooks& hooks) {
+MaybeError why_not_built(const Case& c, const prefill::Hooks& hooks,
+                         const plan::StepPlanner* planner) {
   const auto batch = make_batch(c);
   if (!batch) return batch.error();
   const auto shape = resolve_prefill_shape(c, *batch, hooks);
   if (!shape) return shape.error();
-  const EngineConfig config = config_of(c, limits_of({c}), hooks);
+  const EngineConfig config = config_of(c, limits_of({c}), hooks, planner);
   device::DeviceHeap heap;
   device::TransferLedger ledger;
   device::Stream stream(ledger);
@@ -137,7 +138,8 @@ Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext
     if (!step) return step.error();
     run.steps.push_back(std::move(*step));
   }
-  const EngineConfig config = config_of(steps.front(), limits_of(steps), hooks);
+  const EngineConfig config =
+      config_of(steps.front(), limits_of(steps), hooks, context.backend.planner());
   PrefillEngine engine(config, kernels, hooks, *run.heap);
   if (MaybeError bad = engine.start()) return *bad;
   std::size_t queued = 0;
@@ -147,7 +149,10 @@ Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext
     if (queued++ >= options.ahead) engine.advance(), queued = 0;
   }
   engine.advance();
-  for (const auto& step : run.steps) context.log.note(step->result.launches);
+  for (const auto& step : run.steps) {
+    context.log.note(step->result.launches);
+    if (step->result.no_result) return *step->result.no_result;
+  }
   run.faults = run.heap->faults();
   run.waits = engine.waits();
   return run;

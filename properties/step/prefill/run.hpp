@@ -42,8 +42,9 @@ struct PrefillOptions {
 // The backend's kernels as the hooks leave them; empty without a prefill step.
 prefill::Kernels kernels_of(const StepContext& context);
 
-// Why an engine cannot build the step; nothing is executed.
-MaybeError why_not_built(const Case& c, const prefill::Hooks& hooks);
+// Why an engine with this planner, null for the core, cannot build the step; nothing is executed.
+MaybeError why_not_built(const Case& c, const prefill::Hooks& hooks,
+                         const plan::StepPlanner* planner);
 
 Result<PrefillRun> run_prefill(const std::vector<Case>& steps, const StepContext& context,
                                const PrefillOptions& options);

@@ -66,6 +66,43 @@ def plan(head, found, last=0):
           reduce_partial_map=("int32", [POISON] * words["partial"]))
 
 
+def prefill_sizes(head):
+    """Room for works of every tile of 256 rows and head; one partial tile for each unit."""
+    tiles, units = head["batch"] * -(-head["max_qo_len"] // 256), head["compute_units"]
+    return [2, units + 1, 8 * tiles * head["kv_heads"], tiles + 1, 2 * tiles, units]
+
+
+def prefill_plan(head, found, how):
+    """One work for each tile and head, written whole, all of them in the first slot."""
+    words = dict(zip(("indptr", "info", "reduce", "final", "partial"), head["words"]))
+    info, qo, kv = [], found["qo_indptr"], found["kv_indptr"]
+    for r in range(len(qo) - 1):
+        for first in range(qo[r], qo[r + 1], 256):
+            last = min(first + 256, qo[r + 1])
+            end = kv[r + 1] - (qo[r + 1] - last if head["causal"] else 0)
+            for h in range(head["kv_heads"]):
+                info += [r, -1, first, last, kv[r], end, 0, (h + 1) << 16 | h]
+    count = len(info) // 8
+    if how == "misses-a-key":
+        info[5] -= 1
+    if how == "other-request":
+        info[0] = 1000
+    ends = {"too-many-works": count + words["info"], "fewer-works-than-none": -1}
+    reduce = [0] * (words["reduce"] - 1) + [words["partial"] + 1 if how == "too-many-tiles" else 0]
+    write({}, work_indptr=("int32", [0] + [count] * (words["indptr"] - 2) + [ends.get(how, count)]),
+          work_info_set=("int32", info + [0] * (words["info"] - len(info))),
+          reduce_indptr=("int32", reduce),
+          reduce_final_map=("int32", [0] * words["final"]),
+          reduce_partial_map=("int32", [0] * words["partial"]))
+
+
+def prefill(head, element=0x3F80):
+    """As decode()."""
+    pairs = head["rows"] * head["heads"]
+    write({"launched": ["aiter::prefill", "merge"]}, out=("uint16", [element] * (pairs * 128)),
+          lse=("float32", [float(i % head["heads"]) for i in range(pairs)]))
+
+
 def decode(head, element=0x3F80):
     """Every element of out is 1, every LSE the head's number; there are no partial rows."""
     pairs = head["rows"] * head["heads"]
@@ -84,7 +121,8 @@ def main():
     if how == "broken":
         write({"error": "SyntaxError: invalid syntax (mla.py:7)"})
         sys.exit(3)
-    write({"version": "0.1.99", "sum": "0123456789abcdef"})
+    idle = ["csrc/kernels/cache_kernels.cu"] if how == "changed-cache" else []
+    write({"version": "0.1.99", "sum": "0123456789abcdef", "not_run": idle})
     while (asked := read()) is not None:
         (place / "asked.json").write_text(json.dumps(asked))
         if how == "dies":
@@ -103,13 +141,25 @@ def main():
             os.abort()
         if how == "lies":
             write({"words": [2, 5, 16]}, out=("int32", [1]))
-        elif how == "refuses" or (how == "takes-no-step" and asked[0]["call"] == "decode"):
+        elif how == "refuses" or (how == "takes-no-step" and asked[0]["call"] in (
+                "decode", "prefill")):
             write({"error": "AssertionError: nhead=17 (mla.py:9)"})
-        elif how == "faults":
+        elif how == "breaks-twice" and asked[0]["call"] == "prefill":
+            write({"error": "AssertionError: the first"} if asked[0]["causal"] else
+                  {"fault": "the second"})
+        elif how == "faults" or (how == "faults-at-launch" and asked[0]["call"] == "prefill"):
             write({"fault": "module_mla_asm: out-of-bounds"})
         elif asked[0]["call"] == "sizes":
             units, batch = asked[0]["compute_units"], asked[0]["batch"]
             write({"words": [2, units + 1, 8 * (batch + units), batch + 1, 2 * batch, units]})
+        elif asked[0]["call"] == "prefill_sizes":
+            words = prefill_sizes(asked[0])
+            write({"words": [*words[:3], -1, *words[4:]] if how == "odd-size" else words})
+        elif asked[0]["call"] == "prefill_plan":
+            prefill_plan(*asked, how)
+        elif asked[0]["call"] == "prefill":
+            changed = how == "decodes-by-timing" and far_ahead(asked[0])
+            prefill(asked[0], element=0x3F81 if changed else 0x3F80)
         elif asked[0]["call"] == "plan":
             plan(*asked, last=int(how == "plans-by-timing" and far_ahead(asked[0])))
         elif asked[0]["call"] == "support":

@@ -1,13 +1,8 @@
 // Claims about the process of an AITER tree, its planner and its backend; a script stands for it.
-#include <unistd.h>
-
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/say.hpp"
 #include "core/shape/dispatch.hpp"
 #include "hip_backend/aiter_tree/tree_backend.hpp"
 #include "hip_backend/aiter_tree/tree_planner.hpp"
@@ -17,34 +12,13 @@
 #include "properties/step/subject.hpp"
 #include "tests/built_in_dims.hpp"
 #include "tests/catch.hpp"
+#include "tests/hip_backend/aiter_tree/fake_tree.hpp"
 #include "tests/properties/judge_support.hpp"
 
 using namespace mla;
 using namespace mla::hip::aiter_tree;
-namespace fs = std::filesystem;
 
 namespace {
-
-// A directory whose name says how the script answers.
-class Tree {
- public:
-  explicit Tree(const std::string& how)
-      : place_(fs::temp_directory_path() / say("mla-tree-", ::getpid()) / how) {
-    fs::create_directories(place_);
-  }
-  ~Tree() { fs::remove_all(place_); }
-  [[nodiscard]] Result<std::shared_ptr<TreeProcess>> start() const {
-    return TreeProcess::start({.directory = place_.string(), .python = MLA_FAKE_TREE},
-                              Arch::gfx942);
-  }
-  // The head and the arrays of the last question.
-  [[nodiscard]] nlohmann::json asked() const {
-    return nlohmann::json::parse(std::ifstream(place_ / "asked.json"));
-  }
-
- private:
-  fs::path place_;
-};
 
 Error error_of(const std::string& how) {
   const Tree tree(how);

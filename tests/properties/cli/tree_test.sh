@@ -77,10 +77,56 @@ try replay "$case" "${on_tree[@]}" "$scratch/takes-no-step" --property P04,P05
 expect_exit 10
 expect_out '^P04 indptr_shape: pass'
 expect_out '^refused: AITER: AssertionError: nhead=17'
+# What fills the cache is no code of the tree's: a change there is named beside each verdict.
+mkdir "$scratch/changed-cache"
+told='^ *NOT JUDGED: csrc/kernels/cache_kernels.cu is another than .* no step runs it'
+try replay "$case" "${on_tree[@]}" "$scratch/changed-cache" --property P04
+expect_exit 0
+expect_out "$told"
+try run --cases 1 "${on_tree[@]}" "$scratch/changed-cache" --property P04 --no-progress
+expect_out "$told"
+try replay "$case" "${on_tree[@]}" "$scratch/right" --property P04
+expect_exit 0
+! grep -q 'NOT JUDGED' "$scratch/out" || fail "nothing of this tree is left out"
 # A report names the tree.
 try run --cases 1 "${on_tree[@]}" "$scratch/right" --property P05 --json --no-progress
 expect_json
 expect_out '"AITER version": "0.1.99"|0.1.99'
+
+# Prefill steps: the plan is the tree's, all works in the first slot.
+prefill='mla1:1q9s9;heads=2;cu=32;arch=gfx950;dtype=bf16/fp8;kind=prefill'
+on_gfx950=(--backend aiter --device emulated:gfx950 --aiter)
+try plan "$prefill" --aiter "$scratch/right"
+expect_exit 0
+expect_out '^works: 16 on 1 of 32 slots'
+"$testbed" plan "$prefill" --aiter "$scratch/right" --json >"$scratch/prefill.json" 2>/dev/null
+try check "$scratch/prefill.json" --aiter "$scratch/right"
+expect_exit 0
+expect_out 'note: the planner of this AITER gives these buffers for this call'
+mkdir "$scratch/misses-a-key"
+try check "$scratch/prefill.json" --aiter "$scratch/misses-a-key"
+expect_exit 0
+expect_out 'note: not the plan of this AITER: it differs .* work 0 kv_end is 9, planned 8'
+"$testbed" plan "$prefill" --aiter "$scratch/misses-a-key" --json >"$scratch/missed.json" 2>/dev/null
+try check "$scratch/missed.json" --aiter "$scratch/misses-a-key"
+expect_exit 1
+expect_out 'note: the planner of this AITER gives these buffers for this call'
+try plan "$prefill" --aiter "$scratch/refuses"
+expect_exit 10
+expect_err 'AITER: AssertionError: nhead=17 \(mla.py:9\)'
+try replay "$prefill" "${on_gfx950[@]}" "$scratch/right" --property P05
+expect_exit 1
+expect_out '^P05 plan_coverage: fail'
+expect_out '^launched: aiter on emulated:gfx950: prefill 2 \(aiter::prefill 1, merge 1\)'
+try replay "$prefill" "${on_gfx950[@]}" "$scratch/takes-no-step" --property P05
+expect_exit 10
+expect_out '^refused: AITER: AssertionError: nhead=17'
+try replay "$prefill" "${on_gfx950[@]}" "$scratch/faults" --property P05
+expect_exit 1
+expect_out 'module_mla_asm: out-of-bounds'
+try replay "${prefill/arch=gfx950/arch=gfx942}" "${on_tree[@]}" "$scratch/right" --property P05
+expect_exit 10
+expect_out 'backend aiter on emulated:gfx942 has no prefill step'
 
 # Which kernel its dispatch takes, and what it raises where it takes none.
 one=(--arch gfx950 --heads 48 --dtype bf16/bf16 --rows 2)
@@ -158,9 +204,9 @@ expect_err 'is AITER itself: leave out --as-aiter'
 try plan --input x.json --aiter "$scratch/right"
 expect_exit 2
 expect_err '--aiter goes with a case, not with --input'
-try plan 'mla1:1q8s8;kind=prefill;arch=gfx950;dtype=bf16/fp8' --aiter "$scratch/right"
+try plan 'mla1:1q8s8;kind=fa' --aiter "$scratch/right"
 expect_exit 2
-expect_err 'plans cases of kind decode, not prefill'
+expect_err 'plans decode and prefill steps, not those of kind fa'
 try plan "$case" --aiter "$scratch/no-torch"
 expect_exit 3
 expect_err 'MLA_TESTBED_PYTHON names another Python'

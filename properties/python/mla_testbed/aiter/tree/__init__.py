@@ -1,1 +1,1 @@
-"""One tree of AITER as the command line asks it: its size query, its planner, its decode."""
+"""One tree of AITER as the command line asks it: its size queries, planners, decode and prefill."""

@@ -2,8 +2,8 @@
 
     python -m mla_testbed.aiter.tree --aiter DIR --arch gfx942
 
-Asked over standard input and output (wire.py). The first message out is {"version", "sum"} or
-{"error"}. What AITER prints goes to standard error. AITER's modules are its own.
+Asked over standard input and output (wire.py). The first message out is {"version", "sum",
+"not_run"} or {"error"}. What AITER prints goes to standard error. AITER's modules are its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from ...errors import FaultError, LibraryError, MlaError
-from .. import session
+from .. import session, sources
 from ..own.build import BuildError
 from . import read, wire
 from .wire import Message
@@ -44,7 +44,8 @@ def main() -> int:
     except Exception as e:  # noqa: BLE001 whatever the import of a tree raises is the answer
         wire.write(out, Message({"error": _sentence(e)}))
         return 3
-    wire.write(out, Message({"version": version, "sum": told}))
+    wire.write(out, Message({"version": version, "sum": told,
+                             "not_run": not_run(pathlib.Path(options.aiter))}))
     _serve(out, calls, reading)
     return 0
 
@@ -62,12 +63,15 @@ def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer]]:
 
     if session.aiter_tree() != pathlib.Path(tree).resolve():
         raise LibraryError(f"'aiter' was imported from '{session.aiter_tree()}', not from '{tree}'")
-    from . import decode, planner, support  # noqa: PLC0415
+    from . import decode, planner, prefill, support  # noqa: PLC0415
 
     return str(getattr(aiter, "__version__", "")), {
         "sizes": lambda asked: planner.sizes(arch, asked.head),
         "plan": lambda asked: planner.plan(arch, asked.head, asked.arrays),
         "decode": lambda asked: decode.decode(arch, asked.head, asked.arrays),
+        "prefill_sizes": lambda asked: prefill.sizes(asked.head),
+        "prefill_plan": lambda asked: prefill.plan(asked.head, asked.arrays),
+        "prefill": lambda asked: prefill.prefill(arch, asked.head, asked.arrays),
         "support": lambda asked: support.support(arch, asked.head),
     }
 
@@ -75,14 +79,23 @@ def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer]]:
 def sum_of(tree: pathlib.Path, arch: str) -> str:
     """Over what a step depends on: AITER's Python and C++ of MLA, and its code objects."""
     digest = hashlib.sha256()
-    for place in ("aiter/mla.py", "aiter/ops/attention.py", "aiter/jit/core.py", "csrc/include",
-                  "csrc/kernels/mla", "csrc/py_itfs_cu/asm_mla.cu", "hsa/codegen.py",
+    for place in ("aiter/mla.py", "aiter/ops/attention.py", "aiter/jit/core.py",
+                  "aiter/jit/optCompilerConfig.json", "csrc/include", "csrc/kernels/mla",
+                  "csrc/py_itfs_cu/asm_mla.cu", "csrc/pybind", "hsa/codegen.py",
                   f"hsa/{arch}/mla"):
         root = tree / place
         for path in [root] if root.is_file() else sorted(root.rglob("*")):
             if path.is_file():
                 digest.update(f"{path.relative_to(tree)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def not_run(tree: pathlib.Path) -> list[str]:
+    """What fills the cache of an engine, where it is another than the AITER that this project
+    follows has: here no step runs it."""
+    changed = sources.compare(tree, ["module_cache"]).changed
+    return [f"csrc/{root}" for root in sources.ROOTS["module_cache"]
+            if f"csrc/{root}" in changed and (tree / "csrc" / root).is_file()]
 
 
 def _serve(out: IO[bytes], calls: dict[str, Answer], reading: read.Reading | None) -> None:

@@ -61,6 +61,8 @@ def set_compute_units(units: int) -> None:
         return
     os.environ["CU_NUM"] = os.environ["MLA_TESTBED_UNITS"] = str(units)
     runtime().set_units(units)
+    # The size query of prefill steps reads it there.
+    torch.cuda.get_device_properties(0).multi_processor_count = units
     from aiter.jit.utils import chip_info  # noqa: PLC0415 the tree is on sys.path by now
 
     clear: Any = getattr(chip_info.get_cu_num, "cache_clear", None)

@@ -42,10 +42,11 @@ def sizes(arch: str, asked: dict[str, Any]) -> Message:
         "intra_batch_mode": asked["intra_batch_mode"],
         "max_split_per_batch": asked["max_split_per_batch"]}, {"max_split_per_batch": -1})
     answers = get_mla_metadata_info_v1(**arguments)
-    return Message({"words": [_words(shape) for shape, _ in answers]})
+    return Message({"words": [words_in(shape) for shape, _ in answers]})
 
 
-def _words(shape: Any) -> int:
+def words_in(shape: Any) -> int:
+    """Elements of a list, as a size query says them."""
     return math.prod(shape) if isinstance(shape, (tuple, list, torch.Size)) else int(shape)
 
 
@@ -54,7 +55,7 @@ def plan(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Message:
     from aiter.ops.attention import get_mla_metadata_v1  # noqa: PLC0415
 
     set_compute_units(asked["compute_units"])
-    lists = {name: torch.full(_shape(name, words), POISON, dtype=torch.int32, device="cuda")
+    lists = {name: torch.full(list_shape(name, words), POISON, dtype=torch.int32, device="cuda")
              for name, words in zip(LISTS, asked["words"], strict=True)}
     addresses = torch.zeros(2, dtype=torch.uint64, device="cuda")
     rows = asked["uniform_qo_len"]
@@ -79,6 +80,7 @@ def plan(arch: str, asked: dict[str, Any], arrays: dict[str, Array]) -> Message:
     return Message({}, {name: made.cpu().numpy() for name, made in lists.items()})
 
 
-def _shape(name: str, words: int) -> tuple[int, ...]:
+def list_shape(name: str, words: int) -> tuple[int, ...]:
+    """Of a list of a plan, as AITER takes it."""
     width = {"work_info_set": 8, "reduce_final_map": 2}.get(name, 1)
     return (words // width, width) if width > 1 else (words,)

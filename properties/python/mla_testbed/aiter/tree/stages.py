@@ -28,7 +28,7 @@ _STAGES = {
     "mla_decode_fwd_opus_stage1": {"q": "q", "data": "logits", "lse": "attn_lse", "output": "out",
                                    "final": "final_lse"},
 }
-_PARTIAL, _ROW_BEGIN, _ROW_END = 1, 2, 3  # words of a work
+PARTIAL, ROW_BEGIN, ROW_END, HEADS = 1, 2, 3, 7  # words of a work
 _POISON = 0x7FA5A5A5  # kPoisonF32 (core/engine/backend.hpp)
 _VALUE = 512
 
@@ -127,13 +127,13 @@ def read_whole_rows(stage: Stage1, lists: dict[str, Array]) -> None:
     assert found is not None
     info = lists["work_info_set"].copy()
     works = [w for w in range(int(lists["work_indptr"][-1]))
-             if info[w, _PARTIAL] < 0 and info[w, _ROW_END] > info[w, _ROW_BEGIN]]
+             if info[w, PARTIAL] < 0 and info[w, ROW_END] > info[w, ROW_BEGIN]]
     if not works:
         return
     place = len(found.partial_lse)
     for work in works:
-        info[work, _PARTIAL] = place
-        place += int(info[work, _ROW_END] - info[work, _ROW_BEGIN])
+        info[work, PARTIAL] = place
+        place += int(info[work, ROW_END] - info[work, ROW_BEGIN])
     data, lse = stage.argument("data"), stage.argument("lse")
     seen = torch.empty((place, *lse.shape[1:]), dtype=lse.dtype, device="cuda")
     seen.view(torch.int32).fill_(_POISON)
@@ -147,8 +147,8 @@ def read_whole_rows(stage: Stage1, lists: dict[str, Array]) -> None:
     stage.again(**changed)
     rows = seen.cpu().numpy().reshape(place, -1)
     for work in works:
-        first, last = int(info[work, _ROW_BEGIN]), int(info[work, _ROW_END])
-        base = int(info[work, _PARTIAL])
+        first, last = int(info[work, ROW_BEGIN]), int(info[work, ROW_END])
+        base = int(info[work, PARTIAL])
         found.lse[first:last] = rows[base:base + last - first]
 
 
@@ -193,7 +193,13 @@ def splits_of(entries: int, splits: int) -> torch.Tensor:
 
 def merged_lse(found: Stages, lists: dict[str, Array]) -> Array:
     """[kernel rows, kernel heads] of a decode with a plan; poison where no work wrote."""
-    out = found.lse.copy()
+    return merged_rows(found.partial_lse, lists, len(found.lse), found.lse)
+
+
+def merged_rows(partial_lse: Array, lists: dict[str, Array], rows: int,
+                whole: Array | None = None) -> Array:
+    """[rows, heads] of the rows that are merged; the others as in `whole`, else poison."""
+    out = _poison(rows, partial_lse.shape[1]) if whole is None else whole.copy()
     indptr = lists["reduce_indptr"]
     for tile in range(len(indptr) - 1):
         begin, end = int(indptr[tile]), int(indptr[tile + 1])
@@ -202,7 +208,7 @@ def merged_lse(found: Stages, lists: dict[str, Array]) -> Array:
         first, last = (int(x) for x in lists["reduce_final_map"][tile])
         bases = lists["reduce_partial_map"][begin:end]
         for row in range(first, last):
-            out[row] = merge(found.partial_lse[bases + (row - first)])
+            out[row] = merge(partial_lse[bases + (row - first)])
     return out
 
 
