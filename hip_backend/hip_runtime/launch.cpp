@@ -27,6 +27,16 @@ std::size_t declared_bytes(const gfx::Kernel& kernel) {
   return bytes;
 }
 
+// What a program loads as a module, others may have compiled.
+gfx::RunOptions options_for(const Function& function) {
+  const auto& modules = runtime().modules;
+  const auto has_it = [&](const auto& module) { return &module->unit == function.unit; };
+  gfx::RunOptions options = runtime().device.options;
+  options.checks.barrier_notes =
+      std::any_of(modules.begin(), modules.end(), has_it) && !options.checks.barriers_by_name;
+  return options;
+}
+
 // The block of arguments that HIP_LAUNCH_PARAM_BUFFER_POINTER and _SIZE name; null if there is
 // none.
 const std::byte* buffer_of(void** extra, std::size_t& size) {
@@ -125,7 +135,7 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
                                            .block = {block.x, block.y, block.z},
                                            .kernarg = arguments,
                                            .dynamic_lds = static_cast<std::uint32_t>(dynamic_lds),
-                                           .options = r.device.options,
+                                           .options = options_for(function),
                                        },
                                        r.memory, races);
   const Printed printed = take_printed();
@@ -141,6 +151,8 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
   r.launched.instructions += report->statistics.instructions;
   for (const gfx::Event& event : report->findings) r.launched.findings.push_back(event.line());
   for (const gfx::Event& event : report->faults) r.launched.faults.push_back(event.line());
+  if (!report->notes.empty())
+    r.launched.notes.try_emplace(function.name, report->notes.front().line());
   if (r.defers_faults) return hipSuccess;
   if (!printed.assertions.empty()) return keep(r.faulted = hipErrorAssert);
   if (!report->faults.empty()) return keep(r.faulted = hipErrorLaunchFailure);

@@ -266,8 +266,10 @@ bool open_barrier(Group& group, const Attached& attached) {
   }
   if (waiting == nullptr) return false;
   if (ended && group.launch->request->options.checks.barriers) {
-    report_finding(*waiting, waiting->code[waiting->next - 1], Problem::divergent_barrier, -1, 0,
-                   "a wave of the workgroup has ended without this barrier");
+    report_finding(*waiting, waiting->code[waiting->next - 1],
+                   {.problem = Problem::divergent_barrier,
+                    .text = "a wave of the workgroup has ended without this barrier",
+                    .note = group.launch->request->options.checks.barrier_notes});
   }
   if (group.launch->request->options.checks.same_barrier) compare_barriers(group);
   for (Wave* const wave : group.waves) {
