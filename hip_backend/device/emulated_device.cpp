@@ -191,9 +191,7 @@ MaybeError EmulatedDevice::run(KernelHandle kernel, const LaunchSize& size,
   request.kernarg = arguments;
   request.dynamic_lds = size.lds_bytes;
   request.options = timed(options_.run, timing_);
-  gfx::Checks& checks = request.options.checks;
-  checks.global_notes = !found.built_in;
-  checks.barrier_notes = !found.built_in && !checks.barriers_by_name;
+  request.options.checks.global_notes = !found.built_in;
   const auto report = gfx::run(*found.object, request, memory_);
   if (!report) return report.error();
   if (options_.observe) options_.observe(found.name, *report);
