@@ -27,13 +27,10 @@ std::size_t declared_bytes(const gfx::Kernel& kernel) {
   return bytes;
 }
 
-// What a program loads as a module, others may have compiled.
-gfx::RunOptions options_for(const Function& function) {
-  const auto& modules = runtime().modules;
-  const auto has_it = [&](const auto& module) { return &module->unit == function.unit; };
+// A kernel that was not launched by the stub of its source, others may have compiled.
+gfx::RunOptions options_for(bool by_handle) {
   gfx::RunOptions options = runtime().device.options;
-  options.checks.barrier_notes =
-      std::any_of(modules.begin(), modules.end(), has_it) && !options.checks.barriers_by_name;
+  options.checks.barrier_notes = by_handle && !options.checks.barriers_by_name;
   return options;
 }
 
@@ -106,7 +103,7 @@ const gfx::Kernel* registered_kernel(const char* call, const void* stub) {
 }
 
 hipError_t launch(const Function& function, dim3 grid, dim3 block,
-                  std::span<const std::byte> kernarg, std::size_t dynamic_lds) {
+                  std::span<const std::byte> kernarg, std::size_t dynamic_lds, bool by_handle) {
   Runtime& r = runtime();
   for (const std::uint32_t count : {grid.x, grid.y, grid.z, block.x, block.y, block.z}) {
     if (count != 0) continue;
@@ -135,7 +132,7 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
                                            .block = {block.x, block.y, block.z},
                                            .kernarg = arguments,
                                            .dynamic_lds = static_cast<std::uint32_t>(dynamic_lds),
-                                           .options = options_for(function),
+                                           .options = options_for(by_handle),
                                        },
                                        r.memory, races);
   const Printed printed = take_printed();

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hip_backend/hip_runtime/runtime.hpp"
@@ -197,7 +198,8 @@ TEST_CASE("blocks that have to run together are refused where the device has no 
   hip::set_device({});
 }
 
-TEST_CASE("waves that end before a barrier are a note of a loaded module, unless asked for") {
+TEST_CASE(
+    "waves that end before a barrier are a note of what a handle launches, unless asked for") {
   (void)hip::take_launched();
   hip_program::barrier_for_half();
   const auto own = hip::take_launched();
@@ -226,6 +228,13 @@ TEST_CASE("waves that end before a barrier are a note of a loaded module, unless
   REQUIRE(hipMemcpy(out.data(), device, kThreads * sizeof(std::int32_t), hipMemcpyDeviceToHost) ==
           hipSuccess);
   CHECK(out == expected(1, 0));
+
+  // AITER registers its code objects as a program's, and asks for the handle of each.
+  hipFunction_t of_stub = nullptr;
+  REQUIRE(hipGetFuncBySymbol(&of_stub, hip_program::barrier_for_half_stub()) == hipSuccess);
+  std::swap(function, of_stub);
+  CHECK(run_it().findings.empty());
+  std::swap(function, of_stub);
 
   REQUIRE(hipTestbedSetRun("barriers", "", "", "") == hipSuccess);
   const auto asked = run_it();
