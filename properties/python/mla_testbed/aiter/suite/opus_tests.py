@@ -18,6 +18,10 @@ OPUS_TESTS = (
     AiterTest("mla_opus_rows", "test_mla_persistent.py", archs=_GFX950,
               small=(*_DECODE, *words("-n 16,2 16,4 48,2 128,2")),
               modules=("module_opus_mla",), environment=_CHOSEN),
+    # Works of 32 k + 1 keys with 4 rows: AITER-29.
+    AiterTest("mla_opus_limit", "test_mla_persistent.py", archs=_GFX950,
+              small=words("-c 65 -b 1 -n 16,4 -d fp8 -kvd fp8 -ms 1"),
+              modules=("module_opus_mla",), environment=_CHOSEN),
     AiterTest("mla_ds32_opus", "test_mla_persistent.py", archs=_GFX950,
               small=words("-pl DS32_OPUS -n 128,1 16,4 -b 1 -c 64 300 -d fp8 -kvd fp8 -ms 1 16"),
               modules=("module_ds32_mla",)),
