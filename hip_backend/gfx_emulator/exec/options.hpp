@@ -69,9 +69,11 @@ struct RunOptions {
   Checks checks = {};
   Arrival arrival = {};  // other than early: without the checks that cost time
   MfmaMode mfma = MfmaMode::fast;
-  std::uint32_t fault_limit = 1;             // the launch ends after so many
-  std::uint32_t finding_limit = 64;          // further findings are counted, not kept
-  std::uint64_t instruction_limit = 0;       // for each wave; 0: none (run/instruction_limit.hpp)
+  std::uint32_t fault_limit = 1;        // the launch ends after so many
+  std::uint32_t finding_limit = 64;     // further findings are counted, not kept
+  std::uint64_t instruction_limit = 0;  // for each wave; 0: none (run/instruction_limit.hpp)
+  // Bytes of registers, scratch and LDS of workgroups that are begun and not ended; one always is.
+  std::size_t waiting_memory = std::size_t{1} << 30;
   std::uint32_t dynamic_stack_size = 16384;  // bytes a lane, for kernels that ask for it
   // What only a report is for; both with memory that answers early.
   bool profile = false;                                    // LaunchReport::profile

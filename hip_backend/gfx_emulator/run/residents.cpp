@@ -10,7 +10,7 @@ Residents::Residents(Launch& launch, unsigned waves, int threads, GlobalRaces* r
   const std::size_t of_wave = sizeof(Wave) + std::size_t{launch.scratch_size} * lanes;
   const std::size_t of_group = waves * of_wave + launch.lds_size;
   const auto shares = static_cast<std::size_t>(std::max(1, threads));
-  room_ = std::max<std::size_t>(1, most_memory / shares / of_group);
+  room_ = std::max<std::size_t>(1, launch.request->options.waiting_memory / shares / of_group);
 }
 
 // The next workgroup of the launch, in a free worker; null if there is none, or no room.
@@ -43,13 +43,17 @@ void Residents::go_on(Worker& worker, Remaining& remaining) {
     return;
   }
   waiting_.push_back(&worker);
+  const std::size_t waiting = ++remaining.waiting;
   if (!turned.idle) {
     remaining.idle = 0;
     return;
   }
   const std::uint64_t limit = launch_.request->options.instruction_limit;
   const std::uint64_t idle = remaining.idle += turned.executed;
-  if (limit != 0 && idle >= limit && waiting_.size() > 1) worker.give_up(waiting_.size(), idle);
+  std::size_t given_up = remaining.given_up;
+  if (given_up == 0 && limit != 0 && idle >= limit && waiting > 1)
+    remaining.given_up = given_up = waiting;
+  if (given_up != 0) worker.give_up(given_up, limit);
 }
 
 void Residents::run(Remaining& remaining) {
@@ -59,6 +63,7 @@ void Residents::run(Remaining& remaining) {
       if (waiting_.empty()) break;
       worker = waiting_.front();
       waiting_.pop_front();
+      --remaining.waiting;
     }
     go_on(*worker, remaining);
   }

@@ -22,6 +22,8 @@ namespace mla::gfx {
 struct Remaining {
   std::int64_t groups = 0;
   std::atomic<std::int64_t> next = 0;
+  std::atomic<std::size_t> waiting = 0;   // workgroups that are laid aside
+  std::atomic<std::size_t> given_up = 0;  // so many as nobody of them could go on
   std::atomic<std::uint64_t> idle = 0;  // instructions of waiting workgroups since anything changed
 };
 
@@ -36,9 +38,6 @@ class Residents {
   void add_to(Launch& launch);  // under the launch's lock
 
  private:
-  // Bytes that may be laid aside: about 500 workgroups of 1024 threads.
-  static constexpr std::size_t most_memory = std::size_t{1} << 30;
-
   Worker* begun(Remaining& remaining);
   void go_on(Worker& worker, Remaining& remaining);
 

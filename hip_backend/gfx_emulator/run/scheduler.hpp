@@ -1,8 +1,8 @@
 // Owns: in which order the waves of a workgroup take turns, and what a turn is.
 //
-// Waves take turns of `slice` instructions, round robin, in
-// reverse, or shuffled by the seed in every round; a wave at a barrier waits until every wave that
-// has not ended is there. A launch that has been stopped ends after the current instruction.
+// Waves take turns of `slice` instructions, round robin, in reverse, or shuffled by the seed in
+// every round; a wave at a barrier waits until every wave that has not ended is there. A launch
+// that has been stopped ends after the current instruction.
 #pragma once
 
 #include <cstdint>

@@ -87,12 +87,12 @@ Turned Worker::go_on(bool may_wait) {
   return turned;
 }
 
-void Worker::give_up(std::size_t waiting, std::uint64_t executed) {
+void Worker::give_up(std::size_t waiting, std::uint64_t limit) {
   const auto runs = [](const auto& wave) { return wave->state == WaveState::running; };
   const auto wave = std::find_if(waves_.begin(), waves_.end(), runs);
   if (wave == waves_.end()) return;
-  report_limit(**wave, say(waiting, " workgroups wait for others, and have executed ", executed,
-                           " instructions since anything changed"));
+  report_limit(**wave, say(waiting, " workgroups wait for others, and nothing has changed for ",
+                           limit, " instructions of them"));
 }
 
 void Worker::add_to(Launch& launch) {

@@ -30,9 +30,8 @@ class Worker {
   void start(Launch& launch, std::array<std::uint32_t, 3> id);
   // Runs the workgroup to its end, or until it waits for another one. It may be called again then.
   [[nodiscard]] Turned go_on(bool may_wait);
-  // Ends the launch, since nothing changes: so many workgroups wait, and have executed so many
-  // instructions.
-  void give_up(std::size_t waiting, std::uint64_t executed);
+  // Ends the launch: so many workgroups wait, and nothing has changed for so many instructions.
+  void give_up(std::size_t waiting, std::uint64_t limit);
   // Under the launch's lock. Executed operations, by class for the statistics and by name for the
   // assumptions.
   void add_to(Launch& launch);

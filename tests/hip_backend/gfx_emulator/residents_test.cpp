@@ -92,9 +92,38 @@ TEST_CASE("residents: workgroups that never can go on end at the limit, which sa
   const auto& fault = seen.report.faults[0];
   REQUIRE(fault.problem == Problem::instruction_limit);
   REQUIRE(fault.place.starts_with("waits_for_nobody"));
-  REQUIRE(fault.text.find(" workgroups wait for others, and have executed ") != std::string::npos);
+  REQUIRE(fault.text.find(" workgroups wait for others, and nothing has changed for 3000000 ") !=
+          std::string::npos);
   // Not each of them its own 3,000,000 and more.
   REQUIRE(seen.report.statistics.instructions < 8'000'000);
+}
+
+TEST_CASE("residents: what one of them does is no waiting of the others: the limit counts anew") {
+  const auto target = GENERATE(from_range(compiled));
+  INFO(target.text());
+  // 66 turns of 65,536 instructions at least, and 12 between two that end.
+  const auto seen = launched(target, "passes_from_last_to_first", groups,
+                             {.instruction_limit = 2'000'000, .threads = 1});
+  REQUIRE(seen.report.clean());
+  REQUIRE(is_right(seen, groups));
+  REQUIRE(seen.report.statistics.instructions > 2'000'000);
+}
+
+TEST_CASE("residents: those that find no room begin when others end, which may be never") {
+  const auto target = GENERATE(from_range(compiled));
+  INFO(target.text());
+  // Two waves of 128 KiB of registers, and a little.
+  const auto options = [](std::size_t room) {
+    return mla::gfx::RunOptions{
+        .instruction_limit = 3'000'000, .waiting_memory = room * 300'000, .threads = 1};
+  };
+  REQUIRE(is_right(launched(target, "meets_by_loads", 3, options(3)), 3));
+  const auto none = launched(target, "meets_by_loads", 4, options(3));
+  REQUIRE(none.report.faults.size() == 1);
+  REQUIRE(none.report.faults[0].text.starts_with("3 workgroups wait for others"));
+  const auto seen = launched(target, "is_long_and_quiet", 5, options(2));
+  REQUIRE(seen.report.clean());
+  REQUIRE(seen.report.statistics.workgroups == 5);
 }
 
 TEST_CASE("residents: with checks that follow workgroups one after the other, none is laid aside") {
