@@ -4,9 +4,9 @@
 
 #include "hip_backend/gfx_emulator/exec/fidelity.hpp"
 #include "hip_backend/gfx_emulator/memory/host_threads.hpp"
+#include "hip_backend/gfx_emulator/run/residents.hpp"
 #include "hip_backend/gfx_emulator/run/start.hpp"
 #include "hip_backend/gfx_emulator/run/watched.hpp"
-#include "hip_backend/gfx_emulator/run/worker.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -15,25 +15,18 @@ void run_grid(Launch& launch, GlobalRaces* races, Coherence* coherence, GlobalWa
   const auto& grid = launch.request->grid;
   const auto& block = launch.request->block;
   const unsigned waves = (block[0] * block[1] * block[2] + lanes - 1) / lanes;
-  const auto groups = static_cast<std::int64_t>(grid[0]) * grid[1] * grid[2];
+  Remaining remaining;
+  remaining.groups = static_cast<std::int64_t>(grid[0]) * grid[1] * grid[2];
   const bool in_turn = races != nullptr || coherence != nullptr || watch != nullptr;
   [[maybe_unused]] const int threads = in_turn ? 1 : host_threads(launch.request->options.threads);
-#pragma omp parallel num_threads(threads) if (groups > 1 && threads != 1)
+#pragma omp parallel num_threads(threads) if (remaining.groups > 1 && threads != 1)
   {
     const std::uint32_t before = HostFloat::current();
-    Worker worker(launch, waves, races, coherence, watch);
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t n = 0; n < groups; ++n) {
-      if (n > launch.last_group) continue;
-      const auto index = static_cast<std::uint64_t>(n);
-      worker.run(launch, {static_cast<std::uint32_t>(index % grid[0]),
-                          static_cast<std::uint32_t>(index / grid[0] % grid[1]),
-                          static_cast<std::uint32_t>(index / grid[0] / grid[1])});
-      if (launch.progress) launch.progress->add(0, 1);
-    }
+    Residents residents(launch, waves, threads, races, coherence, watch);
+    residents.run(remaining);
     HostFloat::set(before);
     const std::lock_guard lock(launch.mutex);
-    worker.add_to(launch);
+    residents.add_to(launch);
   }
 }
 

@@ -168,7 +168,8 @@ hipError_t run(const KernelWork& work) {
   if (!is_loaded(work.function.unit))
     return fault(hipErrorInvalidHandle,
                  say("a graph launches ", work.function.name, ", whose module was unloaded"));
-  return launch(work.function, work.grid, work.block, work.kernarg, work.dynamic_lds);
+  const bool by_handle = !runtime().functions.contains(work.named);
+  return launch(work.function, work.grid, work.block, work.kernarg, work.dynamic_lds, by_handle);
 }
 hipError_t run(std::monostate) {
   return hipSuccess;

@@ -27,6 +27,13 @@ std::size_t declared_bytes(const gfx::Kernel& kernel) {
   return bytes;
 }
 
+// A kernel that was not launched by the stub of its source, others may have compiled.
+gfx::RunOptions options_for(bool by_handle) {
+  gfx::RunOptions options = runtime().device.options;
+  options.checks.barrier_notes = by_handle && !options.checks.barriers_by_name;
+  return options;
+}
+
 // The block of arguments that HIP_LAUNCH_PARAM_BUFFER_POINTER and _SIZE name; null if there is
 // none.
 const std::byte* buffer_of(void** extra, std::size_t& size) {
@@ -96,7 +103,7 @@ const gfx::Kernel* registered_kernel(const char* call, const void* stub) {
 }
 
 hipError_t launch(const Function& function, dim3 grid, dim3 block,
-                  std::span<const std::byte> kernarg, std::size_t dynamic_lds) {
+                  std::span<const std::byte> kernarg, std::size_t dynamic_lds, bool by_handle) {
   Runtime& r = runtime();
   for (const std::uint32_t count : {grid.x, grid.y, grid.z, block.x, block.y, block.z}) {
     if (count != 0) continue;
@@ -125,7 +132,7 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
                                            .block = {block.x, block.y, block.z},
                                            .kernarg = arguments,
                                            .dynamic_lds = static_cast<std::uint32_t>(dynamic_lds),
-                                           .options = r.device.options,
+                                           .options = options_for(by_handle),
                                        },
                                        r.memory, races);
   const Printed printed = take_printed();
@@ -141,6 +148,8 @@ hipError_t launch(const Function& function, dim3 grid, dim3 block,
   r.launched.instructions += report->statistics.instructions;
   for (const gfx::Event& event : report->findings) r.launched.findings.push_back(event.line());
   for (const gfx::Event& event : report->faults) r.launched.faults.push_back(event.line());
+  if (!report->notes.empty())
+    r.launched.notes.try_emplace(function.name, report->notes.front().line());
   if (r.defers_faults) return hipSuccess;
   if (!printed.assertions.empty()) return keep(r.faulted = hipErrorAssert);
   if (!report->faults.empty()) return keep(r.faulted = hipErrorLaunchFailure);

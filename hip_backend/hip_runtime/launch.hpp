@@ -34,9 +34,10 @@ const Function* function_of(const char* call, hipFunction_t handle);
 // on a compute unit.
 hipError_t refuse_too_many(const char* call, dim3 grid, int threads, int fitting);
 
-// Runs the kernel to its end. `kernarg` is at least what the kernel's metadata say. Fails: with
-// what the kernel did wrong, which take_launched() has as a sentence.
+// Runs the kernel to its end. `kernarg` is at least what the kernel's metadata say; `by_handle`: a
+// function was launched, and not a stub. Fails: with what the kernel did wrong, which
+// take_launched() has as a sentence.
 hipError_t launch(const Function& function, dim3 grid, dim3 block,
-                  std::span<const std::byte> kernarg, std::size_t dynamic_lds);
+                  std::span<const std::byte> kernarg, std::size_t dynamic_lds, bool by_handle);
 
 }  // namespace mla::hip_runtime

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct Launched {
   std::uint64_t launches = 0, instructions = 0;
   std::vector<std::string> kernels;  // as their code names them, the first kMostNamedLaunches
   std::vector<std::string> faults, findings;  // a sentence each; a refused launch is a fault
+  std::map<std::string, std::string> notes;   // by kernel: its first one, not held against it
 };
 [[nodiscard]] Launched take_launched();
 

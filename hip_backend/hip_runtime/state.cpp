@@ -114,6 +114,8 @@ void Runtime::take_run_words() {
 }
 
 Runtime::~Runtime() {
+  for (const auto& [kernel, note] : launched.notes)
+    std::fprintf(stderr, "HIP on the emulator: note: %s\n", note.c_str());
   for (const auto* sentences : {&launched.faults, &launched.findings})
     for (const std::string& sentence : *sentences) {
       said = true;

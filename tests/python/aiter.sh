@@ -34,4 +34,4 @@ export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$build/triton-cache}
 cd "$root"
 exec "$venv/bin/python" -m pytest -q --durations=3 -p no:cacheprovider "$@" \
   "$here/aiter_defects_test.py" "$here/aiter_planner_test.py" "$here/aiter_prefill_test.py" \
-  "$here/aiter_report_test.py" "$here/aiter_suite_test.py"
+  "$here/aiter_report_test.py" "$here/aiter_suite_test.py" "$here/aiter_v40_test.py"

@@ -1,5 +1,6 @@
 """AITER's tests as a suite, with a source tree and tests written here."""
 
+import dataclasses
 import json
 import math
 import pathlib
@@ -12,7 +13,9 @@ torch = pytest.importorskip("torch", reason="the suite needs torch, which is not
 
 import aiter_caller  # noqa: E402
 from mla_testbed import aiter_suite, python_command  # noqa: E402
-from mla_testbed.aiter.suite import ledger, report, runner, smallest  # noqa: E402
+from mla_testbed.aiter.suite import ledger, report, runner, shipped, smallest  # noqa: E402
+from mla_testbed.aiter.suite.opus_tests import OPUS_TESTS  # noqa: E402
+from mla_testbed.aiter.suite.sparse_tests import SPARSE_TESTS  # noqa: E402
 from mla_testbed.aiter.suite.tests import AiterTest  # noqa: E402
 from mla_testbed.aiter.suite.triton_tests import TRITON_TESTS  # noqa: E402
 
@@ -38,6 +41,7 @@ def run_perftest(func, *args, num_iters=101, **kwargs):
 """
 
 SCRIPT = """
+import os
 import sys
 import torch
 from aiter.test_common import benchmark, checkAllclose, run_perftest
@@ -60,6 +64,10 @@ def test(kind, nhead):
     if kind == "raises":
         raise ValueError("no kernel for 7 heads")
     checkAllclose(a, b, msg=f"{kind} [ref vs out]")
+    if kind == "variable":
+        print("AITER's own C++ ran: module_" + os.environ["CHOSEN"])
+    if kind == "said" or kind == "variable":
+        return {"us": us, "all_close_fast": kind != "said", "all_close": True}
 
 for kind in sys.argv[1:]:
     test(kind, 16)
@@ -106,6 +114,26 @@ def test_what_aiter_only_logs_fails_and_the_other_cases_still_run(tree):
         "nan [ref vs out] (1.0% outside the tolerance)",
         "ValueError: no kernel for 7 heads",
     ]
+
+
+def test_a_verdict_that_a_benchmark_only_puts_into_its_table_fails(tree):
+    outcome = run(tree, "said", "right")
+    assert (outcome.verdict, outcome.cases, outcome.comparisons) == ("fail", 2, 4)
+    assert outcome.failures == ["all_close_fast (100.0% outside the tolerance) "
+                                "[kind=said nhead=16]"]
+    of_it = known(case={"kind": "said"}, text="^all_close_fast ")
+    assert run(tree, "said", known=[of_it]).verdict == "known-fail"
+
+
+def test_a_test_whose_module_did_not_run_is_inconclusive(tree):
+    test = AiterTest("script", "script.py", small=("variable",), modules=("module_of_mine",),
+                     environment=(("CHOSEN", "of_mine"),))
+    assert runner.run(test, plan_of(tree), []).verdict == "pass"
+    other = dataclasses.replace(test, environment=(("CHOSEN", "of_yours"),))
+    outcome = runner.run(other, plan_of(tree), [])
+    assert (outcome.verdict, outcome.reason) == ("inconclusive", "did not run: module_of_mine")
+    failed = dataclasses.replace(other, small=("variable", "wrong"))
+    assert runner.run(failed, plan_of(tree), []).verdict == "fail"
 
 
 def test_a_failure_that_the_ledger_explains_is_a_known_one(tree):
@@ -249,10 +277,19 @@ def test_junit_has_a_failure_for_each_failed_test(tmp_path):
 
 
 def test_the_shipped_ledger_names_tests_that_exist():
-    names = {test.name for test in (*aiter_suite.TESTS, *TRITON_TESTS)}
+    names = {test.name for test in (*aiter_suite.TESTS, *TRITON_TESTS, *SPARSE_TESTS, *OPUS_TESTS)}
     for entry in ledger.read():
         assert set(entry.tests) <= names
         assert entry.link.startswith("https://github.com/")
+
+
+def test_a_script_is_an_opus_test_only_under_the_variable_that_chooses_opus(monkeypatch):
+    script = pathlib.Path("aiter/op_tests/test_mla_persistent.py")
+    monkeypatch.delenv("AITER_MLA_USE_OPUS", raising=False)
+    assert not {"mla_opus_one_row", "mla_opus_rows"} & set(shipped.names(script))
+    assert {"mla_persistent", "mla_ds32_opus"} <= set(shipped.names(script))
+    monkeypatch.setenv("AITER_MLA_USE_OPUS", "1")
+    assert {"mla_opus_one_row", "mla_opus_rows"} <= set(shipped.names(script))
 
 
 @pytest.mark.parametrize(("text", "sentence"), [
@@ -325,7 +362,9 @@ def test_aiters_own_merge_test_passes(arch):
 @pytest.mark.parametrize(("options", "what"), [
     (["--sparse"], "--modules is 'auto'; expected own"),
     (["--sparse", "--modules", "ported"], "--modules is 'ported'; expected own"),
-    (["--sparse", "--triton"], "two lists of tests"),
+    (["--sparse", "--triton"], "--triton and --sparse are lists of tests; expected one"),
+    (["--opus"], "--modules is 'auto'; expected own, since the tests of --opus call"),
+    (["--opus", "--modules", "own", "--sparse"], "--sparse and --opus are lists of tests"),
     (["--sparse", "--modules", "own", "--test", "mla_persistent"], "no test mla_persistent")])
 def test_tests_of_sparse_stages_need_own_modules_and_are_a_list_of_their_own(
         tmp_path, capsys, options, what):
@@ -338,4 +377,15 @@ def test_tests_of_sparse_stages_are_listed_with_their_files(capsys):
     assert aiter_suite.main(["--sparse", "--list"]) == 0
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
         ["indexer_k_quant_and_cache", "op_tests/test_indexer_k_quant_and_cache.py"],
-        ["pa_sparse_prefill_opus", "op_tests/test_pa_sparse_prefill_opus.py"]]
+        ["pa_sparse_prefill_opus", "op_tests/test_pa_sparse_prefill_opus.py"],
+        ["topk_per_row", "op_tests/test_topk_per_row.py"],
+        ["topk_per_row_stable", "op_tests/test_topk_per_row_stable.py"],
+        ["topk_row_prefill", "op_tests/test_topk_row_prefill.py"]]
+
+
+def test_tests_of_opus_name_the_module_that_has_to_run(capsys):
+    assert aiter_suite.main(["--opus", "--list"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == [test.name for test in OPUS_TESTS] == list(dict.fromkeys(names))
+    assert {test.name for test in OPUS_TESTS if not test.modules} == {"pa_sparse_prefill_opus"}
+    assert all(test.archs == ("gfx950",) for test in OPUS_TESTS)

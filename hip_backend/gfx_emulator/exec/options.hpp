@@ -37,16 +37,20 @@ struct Arrival {
 };
 
 struct Checks {
-  bool waits = false;           // results used before s_waitcnt
-  bool lds_races = false;       // waves that touch the same byte of LDS between two barriers
-  bool global_races = false;    // the same in global memory, for all waves of the launch
-  bool global_notes = false;    // global races are notes, not findings
-  bool uninitialised = false;   // registers, LDS and fresh memory (Range) read before written
-  bool barriers = true;         // waves that end or wait while others never arrive
-  bool lanes = false;           // shuffles and barriers from which lanes of the wave are missing
-  bool same_barrier = false;    // waves that wait for each other at different instructions
-  bool coherence = false;       // what another workgroup wrote, used without release and acquire
-  bool bank_conflicts = false;  // counts them in the statistics
+  bool waits = false;          // results used before s_waitcnt
+  bool lds_races = false;      // waves that touch the same byte of LDS between two barriers
+  bool global_races = false;   // the same in global memory, for all waves of the launch
+  bool global_notes = false;   // global races are notes, not findings
+  bool uninitialised = false;  // registers, LDS and fresh memory (Range) read before written
+  bool barriers = true;        // waves that end or wait while others never arrive
+  // Of these, waves that end are notes: the hardware lets the others go on, and code objects of
+  // others may count on it.
+  bool barrier_notes = false;
+  bool lanes = false;             // shuffles and barriers from which lanes of the wave are missing
+  bool same_barrier = false;      // waves that wait for each other at different instructions
+  bool barriers_by_name = false;  // a list of checks has the word
+  bool coherence = false;         // what another workgroup wrote, used without release and acquire
+  bool bank_conflicts = false;    // counts them in the statistics
   // Buffer accesses past the number of records, which hardware drops, except with masked_offset:
   // that is how Triton's compiler masks a lane. Others may rely on the drop.
   bool dropped = false;
@@ -65,9 +69,11 @@ struct RunOptions {
   Checks checks = {};
   Arrival arrival = {};  // other than early: without the checks that cost time
   MfmaMode mfma = MfmaMode::fast;
-  std::uint32_t fault_limit = 1;             // the launch ends after so many
-  std::uint32_t finding_limit = 64;          // further findings are counted, not kept
-  std::uint64_t instruction_limit = 0;       // for each wave; 0: none (run/instruction_limit.hpp)
+  std::uint32_t fault_limit = 1;        // the launch ends after so many
+  std::uint32_t finding_limit = 64;     // further findings are counted, not kept
+  std::uint64_t instruction_limit = 0;  // for each wave; 0: none (run/instruction_limit.hpp)
+  // Bytes of registers, scratch and LDS of workgroups that are begun and not ended; one always is.
+  std::size_t waiting_memory = std::size_t{1} << 30;
   std::uint32_t dynamic_stack_size = 16384;  // bytes a lane, for kernels that ask for it
   // What only a report is for; both with memory that answers early.
   bool profile = false;                                    // LaunchReport::profile

@@ -158,7 +158,8 @@ void report_finding(Wave& w, const Inst& inst, Finding finding) {
   const Problem problem = finding.problem;
   if (w.group->recorder != nullptr) w.group->recorder->found(w, inst, problem);
   const std::lock_guard lock(launch.mutex);
-  const bool note = problem == Problem::global_race && launch.request->options.checks.global_notes;
+  const Checks& checks = launch.request->options.checks;
+  const bool note = finding.note || (problem == Problem::global_race && checks.global_notes);
   auto& findings = note ? launch.report.notes : launch.report.findings;
   // Once for an instruction, and as if the workgroups had run one after the other.
   const auto same = [&](const Event& e) { return e.problem == problem && e.pc == inst.at; };

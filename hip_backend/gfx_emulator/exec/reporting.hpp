@@ -26,6 +26,7 @@ struct Finding {
   std::uint64_t lanes = 0;  // that it is about; 0: not known lane by lane
   std::optional<Cause> cause = {};
   std::string fix = {};
+  bool note = false;  // it is not held against the kernel
 };
 void report_finding(Wave& wave, const Inst& inst, Finding finding);
 [[nodiscard]] Cause cause_at(const Wave& wave, std::array<std::uint32_t, 3> workgroup,

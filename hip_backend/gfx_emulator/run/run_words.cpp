@@ -76,6 +76,7 @@ Result<Checks> checks_from(std::string_view option, std::string_view text) {
       if (check.word == word || (word == "all" && every_check.*check.member))
         checks.*check.member = true;
     }
+    checks.barriers_by_name = checks.barriers_by_name || word == "barriers";
     if (!known) return bad(option, text, say("'", word, "' is no check; expected of ", words));
   }
   return checks;

@@ -17,6 +17,7 @@
 #include "hip_backend/gfx_emulator/run/instruction_limit.hpp"
 #include "hip_backend/gfx_emulator/run/interrupt.hpp"
 #include "hip_backend/gfx_emulator/run/late_memory.hpp"
+#include "hip_backend/gfx_emulator/run/patience.hpp"
 
 namespace mla::gfx {
 namespace {
@@ -155,11 +156,7 @@ void late_turn(Wave& w, u64 count, LateMemory& late) {
 
 bool too_long(Wave& w, u64 limit) {
   if (limit == 0 || w.executed < limit || w.state != WaveState::running) return false;
-  report_fault(w, w.code[w.next], Problem::instruction_limit, -1, 0,
-               "the wave has executed " + std::to_string(w.executed) +
-                   " instructions, which is the limit; " + limit_variable +
-                   "=N in the environment changes it, 0 takes it away");
-  w.group->stopped = true;
+  report_limit(w, "the wave has executed " + std::to_string(w.executed) + " instructions");
   return true;
 }
 
@@ -182,6 +179,7 @@ class Turns {
     const u64 limit = group_.launch->request->options.instruction_limit;
     const u64 turn = limit != 0 ? std::min(slice, limit) : slice;
     bool any = false;
+    waits_ = false;
     for (Wave* const wave : order_) {
       if (wave->state == WaveState::at_barrier) ++group_.statistics.barrier_stalls;
       if (wave->state != WaveState::running) continue;
@@ -194,15 +192,24 @@ class Turns {
     return any;
   }
 
+  // Whether the workgroup was taken to wait for another one in the last round.
+  [[nodiscard]] bool waits() const { return waits_; }
+
  private:
+  static constexpr u64 part_of_turn = 65536;
+
   // In parts, since a turn to the next barrier may never end.
   void take_turn(Wave& wave, u64 count) {
     while (count != 0 && wave.state == WaveState::running && !group_.stopped &&
            !launches_interrupted()) {
-      const u64 part = std::min<u64>(count, 65536), before = wave.executed;
+      const u64 part = std::min(count, part_of_turn), before = wave.executed;
       execute_some(wave, part);
       count -= part;
       note_progress(wave.executed - before);
+      if (attached_.patience == nullptr) continue;
+      if (!attached_.patience->ends(group_, wave.executed - before)) continue;
+      waits_ = true;  // the other waves have their turns
+      return;
     }
   }
 
@@ -211,7 +218,7 @@ class Turns {
     LaunchProgress* const progress = group_.launch->progress.get();
     if (progress == nullptr) return;
     not_noted_ += executed;
-    if (not_noted_ < 65536) return;
+    if (not_noted_ < part_of_turn) return;
     progress->add(std::exchange(not_noted_, 0), 0);
   }
 
@@ -233,6 +240,7 @@ class Turns {
   std::vector<Wave*> order_;
   std::mt19937_64 random_;
   u64 not_noted_ = 0;  // instructions
+  bool waits_ = false;
 };
 
 // Of the waves at a barrier: those of another instruction than the first's. The compiler may have
@@ -266,8 +274,10 @@ bool open_barrier(Group& group, const Attached& attached) {
   }
   if (waiting == nullptr) return false;
   if (ended && group.launch->request->options.checks.barriers) {
-    report_finding(*waiting, waiting->code[waiting->next - 1], Problem::divergent_barrier, -1, 0,
-                   "a wave of the workgroup has ended without this barrier");
+    report_finding(*waiting, waiting->code[waiting->next - 1],
+                   {.problem = Problem::divergent_barrier,
+                    .text = "a wave of the workgroup has ended without this barrier",
+                    .note = group.launch->request->options.checks.barrier_notes});
   }
   if (group.launch->request->options.checks.same_barrier) compare_barriers(group);
   for (Wave* const wave : group.waves) {
@@ -282,24 +292,37 @@ bool open_barrier(Group& group, const Attached& attached) {
 
 }  // namespace
 
-void run_workgroup(Group& group, const Attached& attached) {
+void report_limit(Wave& w, const std::string& why) {
+  report_fault(w, w.code[w.next], Problem::instruction_limit, -1, 0,
+               why + ", which is the limit; " + limit_variable +
+                   "=N in the environment changes it, 0 takes it away");
+  w.group->stopped = true;
+}
+
+Turned run_workgroup(Group& group, const Attached& attached) {
   for (Wave* const wave : group.waves) {
     if (wave->next != CodeObject::npos) continue;
     Inst none;
     none.at = static_cast<u32>(group.launch->kernel->entry);
     report_fault(*wave, none, Problem::bad_jump, -1, 0, "the kernel's entry is no instruction");
-    return;
+    return {};
   }
   group.float_control = HostFloat::current();
   Turns turns(group, attached);
+  Patience* const patience = attached.patience;
+  if (patience != nullptr) patience->start(group);
   while (!group.stopped && !launches_interrupted() && !group.launch->ends(group)) {
-    if (turns.round()) continue;
+    const bool any = turns.round();
+    if (any && turns.waits())
+      return {.ending = Ending::waits, .executed = patience->executed(), .idle = patience->idle()};
+    if (any) continue;
     if (launches_interrupted() || group.stopped || !open_barrier(group, attached)) break;
   }
   const auto goes_on = [](const Wave* wave) { return wave->state != WaveState::ended; };
   if (launches_interrupted() && !group.stopped &&
       std::any_of(group.waves.begin(), group.waves.end(), goes_on))
     report_interrupt(group);
+  return {};
 }
 
 }  // namespace mla::gfx

@@ -10,8 +10,7 @@
 
 namespace mla::gfx {
 
-// As run(). The watch (null: none) is told of every access to global memory, of one workgroup after
-// the other.
+// As run(). The watch (null: none) is told of every access to global memory, by one thread.
 [[nodiscard]] Result<LaunchReport> run_watched(const CodeObject& object,
                                                const LaunchRequest& request, const Memory& memory,
                                                GlobalWatch* watch);

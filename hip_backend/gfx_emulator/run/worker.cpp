@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "core/say.hpp"
 #include "hip_backend/gfx_emulator/exec/assumptions.hpp"
 #include "hip_backend/gfx_emulator/run/scheduler.hpp"
 
@@ -10,7 +11,7 @@ namespace mla::gfx {
 
 Worker::Worker(Launch& launch, unsigned waves, GlobalRaces* races, Coherence* coherence,
                GlobalWatch* watch)
-    : races_(races), coherence_(coherence), watch_(watch) {
+    : races_(races), coherence_(coherence), watch_(watch), patience_(launch.object->operations()) {
   waves_.reserve(waves);
   for (unsigned n = 0; n < waves; ++n) {
     waves_.push_back(std::make_unique_for_overwrite<Wave>());
@@ -34,7 +35,7 @@ Worker::Worker(Launch& launch, unsigned waves, GlobalRaces* races, Coherence* co
   }
 }
 
-void Worker::run(Launch& launch, std::array<std::uint32_t, 3> id) {
+void Worker::start(Launch& launch, std::array<std::uint32_t, 3> id) {
   group_.id = id;
   group_.stopped = false;
   const auto wrote = [](const auto& wave) { return wrote_memory(*wave); };
@@ -68,11 +69,30 @@ void Worker::run(Launch& launch, std::array<std::uint32_t, 3> id) {
     if (lanes_) lanes_->start_wave(*wave);
   }
   if (late_) late_->start_group(group_);
-  run_workgroup(group_, {checker_.get(), races_, coherence_, late_.get(), lanes_.get()});
+}
+
+Turned Worker::go_on(bool may_wait) {
+  const Attached attached = {.checker = checker_.get(),
+                             .races = races_,
+                             .coherence = coherence_,
+                             .late = late_.get(),
+                             .lanes = lanes_.get(),
+                             .patience = may_wait ? &patience_ : nullptr};
+  const Turned turned = run_workgroup(group_, attached);
+  if (turned.ending == Ending::waits) return turned;
   if (coherence_ != nullptr) coherence_->end_group();
   if (recorder_) recorder_->end_group();
   ++group_.statistics.workgroups;
   group_.statistics.waves += waves_.size();
+  return turned;
+}
+
+void Worker::give_up(std::size_t waiting, std::uint64_t limit) {
+  const auto runs = [](const auto& wave) { return wave->state == WaveState::running; };
+  const auto wave = std::find_if(waves_.begin(), waves_.end(), runs);
+  if (wave == waves_.end()) return;
+  report_limit(**wave, say(waiting, " workgroups wait for others, and nothing has changed for ",
+                           limit, " instructions of them"));
 }
 
 void Worker::add_to(Launch& launch) {

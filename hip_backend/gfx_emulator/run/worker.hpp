@@ -1,4 +1,4 @@
-// Owns: what one host thread needs to run workgroups, one after the other.
+// Owns: what it needs to run workgroups, one after the other.
 #pragma once
 
 #include <array>
@@ -15,6 +15,8 @@
 #include "hip_backend/gfx_emulator/exec/launch_state.hpp"
 #include "hip_backend/gfx_emulator/exec/recorder.hpp"
 #include "hip_backend/gfx_emulator/run/late_memory.hpp"
+#include "hip_backend/gfx_emulator/run/patience.hpp"
+#include "hip_backend/gfx_emulator/run/scheduler.hpp"
 #include "hip_backend/gfx_emulator/run/start.hpp"
 
 namespace mla::gfx {
@@ -25,7 +27,11 @@ class Worker {
   Worker(Launch& launch, unsigned waves, GlobalRaces* races, Coherence* coherence,
          GlobalWatch* watch);
 
-  void run(Launch& launch, std::array<std::uint32_t, 3> id);
+  void start(Launch& launch, std::array<std::uint32_t, 3> id);
+  // Runs the workgroup to its end, or until it waits for another one. It may be called again then.
+  [[nodiscard]] Turned go_on(bool may_wait);
+  // Ends the launch: so many workgroups wait, and nothing has changed for so many instructions.
+  void give_up(std::size_t waiting, std::uint64_t limit);
   // Under the launch's lock. Executed operations, by class for the statistics and by name for the
   // assumptions.
   void add_to(Launch& launch);
@@ -43,6 +49,7 @@ class Worker {
   Coherence* coherence_;
   GlobalWatch* watch_;
   GlobalWatches watches_;
+  Patience patience_;
   Group group_;
 };
 

@@ -4,6 +4,7 @@
     python -m mla_testbed.aiter_suite --aiter ~/aiter --arch gfx950 --test mla_persistent
     python -m mla_testbed.aiter_suite --aiter ~/aiter --triton
     python -m mla_testbed.aiter_suite --aiter ~/aiter --sparse --modules own
+    python -m mla_testbed.aiter_suite --aiter ~/aiter --opus --modules own
 
 Every test runs in a process of its own. Exit code: 0 all held or failed as the ledger says, 1 a
 failure that the ledger does not explain, 2 usage, 3 no AITER, 4 nothing ran, a time-out, or C++
@@ -19,11 +20,14 @@ import sys
 from collections.abc import Sequence
 
 from .aiter.suite import ledger, report, runner
+from .aiter.suite.opus_tests import OPUS_TESTS
 from .aiter.suite.sparse_tests import SPARSE_TESTS
 from .aiter.suite.tests import TESTS, AiterTest
 from .aiter.suite.triton_tests import TRITON_TESTS
 
 USAGE, ENVIRONMENT = 2, 3
+#: Lists of tests in place of the usual one, by the option that chooses each.
+_LISTS = {"triton": TRITON_TESTS, "sparse": SPARSE_TESTS, "opus": OPUS_TESTS}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,6 +46,8 @@ def parser() -> argparse.ArgumentParser:
                       help="tests of AITER's Triton kernels: of each function its smallest case")
     made.add_argument("--sparse", action="store_true",
                       help="tests of the stages around sparse MLA; they need --modules own")
+    made.add_argument("--opus", action="store_true",
+                      help="tests of AITER's OPUS kernels of gfx950; they need --modules own")
     made.add_argument("--grid", choices=("small", "original"), default="small",
                       help="the tests' own grids take hours")
     made.add_argument("--timeout", type=float, default=600, metavar="S",
@@ -66,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if wrong:
         print(f"aiter_suite: {wrong}", file=sys.stderr)
         return USAGE
-    tests = TRITON_TESTS if options.triton else SPARSE_TESTS if options.sparse else TESTS
+    tests = next((tests for name, tests in _LISTS.items() if getattr(options, name)), TESTS)
     if options.list:
         for test in tests:
             print(f"{test.name:<{report.NAME}} op_tests/{test.file}  {' '.join(test.small)}")
@@ -90,11 +96,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _of_lists(options: argparse.Namespace) -> str:
     """What is wrong with the choice of a list of tests; "" if nothing is."""
-    if options.triton and options.sparse:
-        return "--triton and --sparse are two lists of tests; expected one of them"
-    if options.sparse and options.modules != "own" and not options.list:
-        return (f"--modules is '{options.modules}'; expected own, since the tests of --sparse call "
-                "C++ of AITER's that has no port")
+    chosen = [f"--{name}" for name in _LISTS if getattr(options, name)]
+    if len(chosen) > 1:
+        return f"{' and '.join(chosen)} are lists of tests; expected one of them"
+    if chosen in (["--sparse"], ["--opus"]) and options.modules != "own" and not options.list:
+        return (f"--modules is '{options.modules}'; expected own, since the tests of {chosen[0]} "
+                "call C++ of AITER's that has no port")
     return ""
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 _SHOWN = 8
+#: How the line of a report begins that names the modules of AITER's own that ran.
+OWN_RAN = "AITER's own C++ ran: "
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,10 +1,13 @@
 // Modules that a program loads itself, and handles that are none.
+#include <hip/hip_testbed.h>
+
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hip_backend/hip_runtime/runtime.hpp"
@@ -193,6 +196,53 @@ TEST_CASE("blocks that have to run together are refused where the device has no 
   CHECK(hip_program::launch_together(33) == hipErrorCooperativeLaunchTooLarge);
   CHECK(only_fault().find("33 blocks of 64 threads; 32 fit") != std::string::npos);
   hip::set_device({});
+}
+
+TEST_CASE(
+    "waves that end before a barrier are a note of what a handle launches, unless asked for") {
+  (void)hip::take_launched();
+  hip_program::barrier_for_half();
+  const auto own = hip::take_launched();
+  REQUIRE(own.findings.size() == 1);
+  CHECK(own.findings[0].starts_with("divergent-barrier: "));
+  CHECK(own.notes.empty());
+
+  const std::string code = program();
+  const hipModule_t module = loaded(code.data());
+  hipFunction_t function = nullptr;
+  REQUIRE(hipModuleGetFunction(&function, module, "barrier_for_half_kernel") == hipSuccess);
+  void* device = nullptr;
+  REQUIRE(hipMalloc(&device, kThreads * sizeof(std::int32_t)) == hipSuccess);
+  void* pointers[] = {&device};
+  const auto run_it = [&] {
+    REQUIRE(hipModuleLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, nullptr, pointers, nullptr) ==
+            hipSuccess);
+    return hip::take_launched();
+  };
+  const auto theirs = run_it();
+  CHECK(theirs.findings.empty());
+  CHECK(theirs.faults.empty());
+  REQUIRE(theirs.notes.size() == 1);
+  CHECK(theirs.notes.at("barrier_for_half_kernel").starts_with("divergent-barrier: "));
+  Ints out(kThreads);
+  REQUIRE(hipMemcpy(out.data(), device, kThreads * sizeof(std::int32_t), hipMemcpyDeviceToHost) ==
+          hipSuccess);
+  CHECK(out == expected(1, 0));
+
+  // AITER registers its code objects as a program's, and asks for the handle of each.
+  hipFunction_t of_stub = nullptr;
+  REQUIRE(hipGetFuncBySymbol(&of_stub, hip_program::barrier_for_half_stub()) == hipSuccess);
+  std::swap(function, of_stub);
+  CHECK(run_it().findings.empty());
+  std::swap(function, of_stub);
+
+  REQUIRE(hipTestbedSetRun("barriers", "", "", "") == hipSuccess);
+  const auto asked = run_it();
+  CHECK(asked.findings.size() == 1);
+  CHECK(asked.notes.empty());
+  REQUIRE(hipTestbedSetRun("", "", "", "") == hipSuccess);
+  REQUIRE(hipFree(device) == hipSuccess);
+  REQUIRE(hipModuleUnload(module) == hipSuccess);
 }
 
 TEST_CASE("memory of another process is refused by name") {

@@ -35,6 +35,12 @@ extern "C" __global__ void count_blocks_kernel() {
 extern "C" __global__ void module_kernel(std::int32_t* out, std::int32_t factor) {
   out[threadIdx.x] = factor * static_cast<std::int32_t>(threadIdx.x) + module_offset;
 }
+// Half of the waves end, and half meet at a barrier.
+extern "C" __global__ void barrier_for_half_kernel(std::int32_t* out) {
+  if (threadIdx.x >= 64) return;
+  __syncthreads();
+  out[threadIdx.x] = static_cast<std::int32_t>(threadIdx.x);
+}
 extern "C" __global__ void __launch_bounds__(64, 8) two_bounds_kernel(float* numbers) {
   reverse(numbers);
 }
@@ -278,6 +284,15 @@ hipError_t launch_together(unsigned blocks) {
   std::int32_t factor = 3;
   void* arguments[] = {&words, &factor};
   return hipLaunchCooperativeKernel(module_kernel, blocks, 64, arguments, 0, nullptr);
+}
+
+void barrier_for_half() {
+  const Words out(64);
+  barrier_for_half_kernel<<<1, 128>>>(out);
+}
+
+const void* barrier_for_half_stub() {
+  return reinterpret_cast<const void*>(barrier_for_half_kernel);
 }
 
 std::vector<std::int32_t> copy_of(const std::vector<std::int32_t>& written, std::size_t count) {

@@ -33,6 +33,9 @@ std::size_t variable_size();
 hipError_t size_of_a_stranger();
 // Launches three blocks, of which the last one does not end.
 void spin();
+// Launches barrier_for_half_kernel, whose second wave ends before a barrier of the first.
+void barrier_for_half();
+const void* barrier_for_half_stub();
 // Launches so many blocks of 64 threads that all are on the device at once.
 hipError_t launch_together(unsigned blocks);
 // Launches nothing in a grid without blocks.

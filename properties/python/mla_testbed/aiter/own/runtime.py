@@ -13,6 +13,7 @@ import torch
 
 from ... import rocm
 from ...errors import FaultError, UsageError
+from ...ported import OWN_RAN
 from ...world import notes
 from .compare import Call, Differences, twin
 
@@ -136,7 +137,7 @@ class Runtime:
         if not self.used:
             return []
         launches, instructions = self.counted()
-        return [f"AITER's own C++ ran: {', '.join(sorted(self.used))} ({launches:,} launches, "
+        return [f"{OWN_RAN}{', '.join(sorted(self.used))} ({launches:,} launches, "
                 f"{instructions:,} wave instructions)",
                 *(self.differences.lines() if self.differences is not None else [])]
 

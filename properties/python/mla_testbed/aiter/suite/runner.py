@@ -13,7 +13,7 @@ import time
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from ...ported import Ported
+from ...ported import OWN_RAN, Ported
 from . import smallest
 from .ledger import Known
 from .tests import AiterTest
@@ -110,6 +110,7 @@ def run(test: AiterTest, plan: Plan, ledger: list[Known]) -> Outcome:
             outcome.cases = findings["cases"] or outcome.comparisons
     _explain(outcome, failures, ledger)
     _judge(outcome, code, ledger)
+    _of_what_did_not_run(outcome, test)
     if not plan.ported:
         _of_changed_sources(outcome)
     return outcome
@@ -125,6 +126,8 @@ def _command(
     if test.pytest:
         command += ["-m", "pytest", "--", file, "-q", "-p", "no:cacheprovider",
                     f"--junitxml={junit}"]
+        if test.keyword is not None:
+            command += ["-k", test.keyword]
         if test.smallest and not plan.original_grid:
             command += ["-p", smallest.__name__,
                         f"{smallest.OPTION}={plan.timeout * CASE_SHARE:g}"]
@@ -144,7 +147,7 @@ def _process(
 
     folder: an empty one to run in, because Python imports modules from where it starts.
     """
-    environment = dict(os.environ)
+    environment = dict(os.environ) | dict(test.environment)
     if test.always_persistent:
         environment["AITER_MLA_DECODE_PERSISTENT_MAX_BATCH"] = "0"
     try:
@@ -239,6 +242,15 @@ def _judge(outcome: Outcome, code: int | None, ledger: list[Known]) -> None:
         outcome.reason += _reasons(outcome)
     else:
         outcome.verdict, outcome.reason = PASS, _reasons(outcome).removeprefix("; ")
+
+
+def _of_what_did_not_run(outcome: Outcome, test: AiterTest) -> None:
+    """A test of a module that AITER did not choose says nothing of it."""
+    ran = " ".join(line for line in outcome.log.splitlines() if OWN_RAN in line)
+    missing = [name for name in test.modules if name not in ran]
+    if missing and outcome.verdict in (PASS, KNOWN_FAIL):
+        outcome.reason = f"did not run: {', '.join(missing)}"
+        outcome.verdict = INCONCLUSIVE
 
 
 def _of_changed_sources(outcome: Outcome) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Callable, Sequence
 
 from .ledger import Known
+from .opus_tests import OPUS_TESTS
+from .sparse_tests import SPARSE_TESTS
 from .tests import TESTS
 from .triton_tests import TRITON_TESTS
 
@@ -13,13 +16,15 @@ _FOLDER = "op_tests"
 
 
 def names(script: pathlib.Path) -> tuple[str, ...]:
-    """What the suite calls the tests of this file; empty where AITER ships no such test."""
+    """What the suite calls the tests of this file, under the variables that each has; empty where
+    AITER ships no such test."""
     parts = script.resolve().parts
     if _FOLDER not in parts[:-1]:
         return ()
     at = len(parts) - 1 - parts[::-1].index(_FOLDER)
     file = "/".join(parts[at + 1:])
-    return tuple(test.name for test in (*TESTS, *TRITON_TESTS) if test.file == file)
+    return tuple(test.name for test in (*TESTS, *TRITON_TESTS, *SPARSE_TESTS, *OPUS_TESTS)
+                 if test.file == file and set(test.environment) <= set(os.environ.items()))
 
 
 def compares(script: pathlib.Path) -> bool:

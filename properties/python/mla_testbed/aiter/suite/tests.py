@@ -21,7 +21,10 @@ class AiterTest:
     pytest: the file is run by pytest. driver: a module of ours that calls the functions of the
     file on a small grid, where its own arguments cannot make it small. triton: it launches Triton
     kernels. always_persistent: AITER's CI turns the choice of another path at large batches off.
-    smallest: the small grid is the smallest case of each function of the file.
+    smallest: the small grid is the smallest case of each function of the file. keyword: the
+    functions of the file that pytest chooses by it. modules: AITER's own modules without which the
+    test says nothing of what it is for; where one of them did not run, it is inconclusive.
+    environment: variables of its process.
     """
 
     name: str
@@ -34,13 +37,17 @@ class AiterTest:
     triton: bool = False
     always_persistent: bool = False
     smallest: bool = False
+    keyword: str | None = None
+    modules: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
 
     def path(self, tree: pathlib.Path) -> pathlib.Path:
         """The file in a source tree."""
         return tree / "op_tests" / self.file
 
 
-def _words(text: str) -> tuple[str, ...]:
+def words(text: str) -> tuple[str, ...]:
+    """Arguments, as a shell splits them where nothing is quoted."""
     return tuple(text.split())
 
 
@@ -49,29 +56,29 @@ TESTS = (
     AiterTest("mla_decode_gate", "test_mla_decode_gate.py", archs=("gfx950",), pytest=True),
     AiterTest("mla_reduce", "test_mla_reduce.py", driver=reduce_grid.__name__),
     AiterTest("mla_persistent", "test_mla_persistent.py", always_persistent=True,
-              small=_words("-c 64 200 -b 3 -n 16,1 16,2 16,4 48,1 128,2 --varlen"),
-              small_aiter=_words("-c 64 -b 2 -n 16,1 16,2 16,4 48,1 128,2")),
+              small=words("-c 64 200 -b 3 -n 16,1 16,2 16,4 48,1 128,2 --varlen"),
+              small_aiter=words("-c 64 -b 2 -n 16,1 16,2 16,4 48,1 128,2")),
     AiterTest("mla_persistent_lse", "test_mla_persistent.py", archs=("gfx950",),
               always_persistent=True,
-              small=_words("-c 200 -b 3 -n 16,1 16,4 -d bf16 -kvd bf16 -lse"),
-              small_aiter=_words("-c 200 -b 2 -n 16,1 16,4 -d bf16 -kvd bf16 -lse")),
+              small=words("-c 200 -b 3 -n 16,1 16,4 -d bf16 -kvd bf16 -lse"),
+              small_aiter=words("-c 200 -b 2 -n 16,1 16,4 -d bf16 -kvd bf16 -lse")),
     AiterTest("mla_persistent_page64", "test_mla_persistent.py", always_persistent=True,
-              small=_words("-c 200 -b 3 -n 16,1 -d fp8 -kvd fp8 -blk 64"),
-              small_aiter=_words("-c 200 -b 2 -n 16,1 -d fp8 -kvd fp8 -blk 64")),
+              small=words("-c 200 -b 3 -n 16,1 -d fp8 -kvd fp8 -blk 64"),
+              small_aiter=words("-c 200 -b 2 -n 16,1 -d fp8 -kvd fp8 -blk 64")),
     AiterTest("mla_round_robin", "test_mla_persistent_round_robin.py", archs=("gfx950",),
               always_persistent=True,
-              small=_words("-c 13 200 -b 2 -n 16,4 32,3 64,2 -cpw 2 3"),
-              small_aiter=_words("-c 200 -b 1 -n 16,4 -cpw 2")),
+              small=words("-c 13 200 -b 2 -n 16,4 32,3 64,2 -cpw 2 3"),
+              small_aiter=words("-c 200 -b 1 -n 16,4 -cpw 2")),
     # Up to 16384 keys the test also runs prefill, over a latent cache and in FlyDSL.
     AiterTest("mla", "test_mla.py", triton=True,
-              small=_words("-c 16385 -b 1 -n 16,1 16,2 -d bf16 -kvd bf16 -splits 3")),
+              small=words("-c 16385 -b 1 -n 16,1 16,2 -d bf16 -kvd bf16 -splits 3")),
     AiterTest("mla_prefill_ps", "test_mla_prefill_ps.py", archs=("gfx950",),
-              small=_words("-c 21 300 -b 1 3 -n 1 16"),
-              small_aiter=_words("-c 21 300 -b 2 -n 1 --causal true false")),
+              small=words("-c 21 300 -b 1 3 -n 1 16"),
+              small_aiter=words("-c 21 300 -b 2 -n 1 --causal true false")),
     AiterTest("mla_sparse", "test_mla_sparse.py", archs=("gfx950",), triton=True,
-              small=_words("-c 64 -b 1 -n 16,2 -d bf16 -kvd bf16")),
+              small=words("-c 64 -b 1 -n 16,2 -d bf16 -kvd bf16")),
     AiterTest("concat_cache_mla", "test_concat_cache_mla.py",
-              small=_words("-t 4 64 -c normal")),
+              small=words("-t 4 64 -c normal")),
     AiterTest("rope_cache_mla", "test_concat_cache_mla.py",
-              small=_words("-t 4 -c fused_qk -ql contiguous strided")),
+              small=words("-t 4 -c fused_qk -ql contiguous strided")),
 )
