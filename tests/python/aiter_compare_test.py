@@ -11,8 +11,8 @@ pytest.importorskip("torch", reason="AITER's suite needs torch, which is not ins
 
 from mla_testbed import (  # noqa: E402
     aiter_cases,
-    aiter_command,
     aiter_compare,
+    aiter_comparison,
     aiter_kept,
     aiter_report,
     aiter_script,
@@ -27,11 +27,20 @@ FAILS = Judged({"P05": Failure("mla1:1q1s1", "out is wrong")}, {}, PLAN)
 
 
 def test_a_case_whose_step_is_refused_is_refused_and_one_that_fails_elsewhere_fails():
-    assert aiter_cases.verdict_of({}, {}).verdict == "pass"
-    assert aiter_cases.verdict_of({}, {"P38": "no key"}).verdict == "pass"
-    assert aiter_cases.verdict_of({}, {"P38": "no key"}, True).verdict == "refused"
-    assert aiter_cases.verdict_of({}, {"P05": "no"}) == aiter_cases.Verdict("refused", "no")
-    assert aiter_cases.verdict_of(FAILS.failures, {"P05": "no"}).verdict == "fail"
+    verdict_of, too_short = aiter_cases.verdict_of, Judged({}, {"P38": "no key"}, {})
+    assert verdict_of(HOLDS).verdict == "pass"
+    assert verdict_of(too_short).verdict == "pass"
+    assert verdict_of(too_short, True).verdict == "refused"
+    no = Judged({}, {"P05": "no"}, {})
+    assert verdict_of(no) == aiter_cases.Verdict("refused", "no")
+    assert verdict_of(dataclasses.replace(no, failures=FAILS.failures)).verdict == "fail"
+
+
+def test_a_case_that_may_have_an_answer_another_time_is_inconclusive_and_not_refused():
+    full = Judged({}, {"P05": "not enough memory"}, {}, "", ["P05"])
+    assert aiter_cases.verdict_of(full) == aiter_cases.Verdict("inconclusive", "not enough memory")
+    assert aiter_cases.verdict_of(dataclasses.replace(full, inconclusive=["P31"])).verdict == \
+        "refused"
 
 
 def verdict(name, word, message=""):
@@ -52,7 +61,8 @@ def test_of_each_case_is_told_what_fails_and_what_is_not_judged(monkeypatch, tmp
     found = aiter_cases.judge_tree(tmp_path, "gfx950", ["a", "b"])
     # What failed on "a" is asked again on "b".
     assert found == {case: Judged({"P04": Failure(case, f"wrong on {case}")},
-                                  {"P05": "refused", "P41": "time-out"}, PLAN) for case in "ab"}
+                                  {"P05": "refused", "P41": "time-out"}, PLAN, "", ["P41"])
+                     for case in "ab"}
     assert sorted(asked) == [("gfx950", "a", None), ("gfx950", "b", None)]
 
 
@@ -78,12 +88,12 @@ def test_a_plan_is_what_the_command_says_of_a_tree_or_why_there_is_none(
 
 
 COMMIT = Commit("0123456789abcdef", "2026-08-22", "title")
-CHANGE = aiter_compare.Change("gfx942", "mla1:1q1s1", "P05 fails: a|b", Kind.WORSE)
+CHANGE = aiter_comparison.Change("gfx942", "mla1:1q1s1", "P05 fails: a|b", Kind.WORSE)
 
 
 def comparison(files=(), unread=(), cases=8, changes=(), refused=()):
-    return aiter_compare.Comparison(COMMIT, COMMIT, list(files), list(unread), cases, list(changes),
-                                    list(refused))
+    return aiter_comparison.Comparison(COMMIT, COMMIT, list(files), list(unread), cases,
+                                       list(changes), list(refused))
 
 
 def test_a_report_has_the_changes():
@@ -115,7 +125,7 @@ def test_what_was_not_judged_before_or_is_not_judged_now_is_told_and_counted():
 
 
 def refused(case, lost):
-    return aiter_compare.Refused("gfx942", case, "AITER: nhead=17", lost)
+    return aiter_comparison.Refused("gfx942", case, "AITER: nhead=17", lost)
 
 
 def test_a_comparison_of_cases_that_are_refused_is_no_judgement():
@@ -141,31 +151,6 @@ def test_files_that_no_case_uses_are_named_and_nothing_was_judged_if_they_are_al
         assert "NOT JUDGED: no case uses csrc/kernels/mla/new.cu" in told
     assert not comparison(both[1:], both[1:]).judged
     assert comparison().judged
-
-
-def run(capsys, *words):
-    code = aiter_command.main(words)
-    return code, capsys.readouterr().err
-
-
-def test_what_is_missing_or_asked_wrongly_is_one_sentence(capsys, tmp_path, monkeypatch):
-    monkeypatch.delenv("AITER_SRC", raising=False)
-    assert run(capsys, "judge", "--rev", "A..B") == (
-        3, "mla-testbed aiter: --aiter or AITER_SRC names a git clone of AITER\n")
-    place = ("--aiter", str(tmp_path))
-    code, error = run(capsys, "bisect", "--good", "A", "--bad", "B", *place)
-    assert (code, error) == (2, "mla-testbed aiter: bisect takes a case or --test NAME\n")
-    code, error = run(capsys, "judge", "--rev", "A..B", "--test", "none", *place)
-    assert code == 2
-    assert "no test 'none'" in error
-    code, error = run(capsys, "compare", "--base", "A", "--head", "B", *place)
-    assert code == 3
-    assert "git log" in error
-    empty = tmp_path / "cases.txt"
-    empty.write_text("# nothing\n")
-    code, error = run(capsys, "compare", "--base", "A", "--head", "B", "--cases", str(empty),
-                      *place)
-    assert (code, error) == (2, f"mla-testbed aiter: '{empty}' has no case\n")
 
 
 @pytest.fixture
