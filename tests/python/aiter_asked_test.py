@@ -196,13 +196,17 @@ esac
 @pytest.mark.parametrize(("what", "why"), [
     (INTERRUPTED, "mla-testbed replay was interrupted"),
     ("kill -9 $$", "mla-testbed replay ended with -9"),
-    ("echo 'mla-testbed replay: no memory' >&2; exit 3", "mla-testbed replay: no memory")])
+    ("echo 'mla-testbed replay: no memory' >&2; exit 3", "mla-testbed replay: no memory"),
+    ("echo 'mla-testbed replay: mla.py: SyntaxError' >&2; exit 2", "mla-testbed replay: mla.py: "
+     "SyntaxError")])
 def test_a_replay_without_an_answer_is_none_and_is_not_kept(
         capsys, clone, said, tmp_path, what, why):
     file = tmp_path / "cases.txt"
     file.write_text(LINE)
     said(what)
-    assert compare(capsys, clone, "--arch", "gfx942", "--cases", file) == (UNDECIDED, f"{why}\n")
+    base = aiter_history.commit_of(clone, "one").id[:10]
+    assert compare(capsys, clone, "--arch", "gfx942", "--cases", file) == (
+        UNDECIDED, f"{base} comes to no answer: {why}\n")
     said(HOLDS)
     assert compare(capsys, clone, "--arch", "gfx942", "--cases", file) == (0, "")
 

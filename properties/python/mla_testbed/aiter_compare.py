@@ -92,7 +92,10 @@ class _Sides:
         """What is said of each case over a commit."""
 
         def make() -> str:
-            found = judge_tree(self._tree(commit), arch, cases)
+            try:
+                found = judge_tree(self._tree(commit), arch, cases)
+            except MlaError as e:  # the cases were read before: it is the tree
+                raise MlaError(f"{commit.id[:10]} comes to no answer: {e}") from e
             return json.dumps({case: dataclasses.asdict(one) for case, one in found.items()})
 
         told = json.loads(self._ask(commit, arch, cases, make, _conclusive))
