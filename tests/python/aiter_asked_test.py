@@ -11,7 +11,13 @@ import pytest
 
 pytest.importorskip("torch", reason="AITER's suite needs torch, which is not installed")
 
-from mla_testbed import aiter_cases, aiter_command, aiter_compare, aiter_history  # noqa: E402
+from mla_testbed import (  # noqa: E402
+    aiter_calls,
+    aiter_cases,
+    aiter_command,
+    aiter_compare,
+    aiter_history,
+)
 from mla_testbed.aiter_cases import Judged  # noqa: E402
 from mla_testbed.errors import MlaError  # noqa: E402
 
@@ -209,6 +215,23 @@ def test_a_replay_without_an_answer_is_none_and_is_not_kept(
         UNDECIDED, f"{base} comes to no answer: {why}\n")
     said(HOLDS)
     assert compare(capsys, clone, "--arch", "gfx942", "--cases", file) == (0, "")
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    (f"AITER: /tmp/mla-testbed-compare-a_1/{'0a' * 20}/csrc/a.cu:9 no", "AITER: csrc/a.cu:9 no"),
+    ("in /var/tmp/mla-testbed-history-a_1/csrc/a.cu: no", "in csrc/a.cu: no"),
+    (f"of '/tmp/mla-testbed-report-a/{'0a' * 20}' is", f"of '{'0a' * 20}' is"),
+    ("of '/tmp/mla-testbed-history-a' is", "of 'the tree' is"),
+    ("/home/me/aiter/csrc/a.cu", "/home/me/aiter/csrc/a.cu")])
+def test_what_is_said_of_a_tree_does_not_tell_where_it_was_taken_out(said, tmp_path, text, told):
+    assert aiter_calls.below_tree(text) == told
+    text, told = (word.replace("'", "") for word in (text, told))  # the shell quotes with it
+    said([{**HOLDS[0], "message": text}])
+    assert aiter_cases.replayed(tmp_path, "gfx942", LINE)[0]["message"] == told
+    said(f'echo "mla-testbed replay: {text}" >&2; exit 3')
+    with pytest.raises(MlaError) as error:
+        aiter_cases.replayed(tmp_path, "gfx942", LINE)
+    assert str(error.value) == f"mla-testbed replay: {told}"
 
 
 def test_a_case_that_replay_refuses_is_a_wrong_one(said, tmp_path):

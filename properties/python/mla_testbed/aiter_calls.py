@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
 
 from .errors import UsageError
+
+#: Where trees are taken out, or were when a module was built: C++ names its files by that. It is
+#: another folder each time, and no reader has it.
+_PLACE = re.compile(r"[^\s'\"(]*/mla-testbed-(?:compare|history|report)-\w+"
+                    r"(?:/([0-9a-f]{40}))?(/?)")
 
 _running: set[subprocess.Popen[str]] = set()
 
@@ -45,13 +51,18 @@ def call(words: Sequence[str], timeout: float | None = None) -> subprocess.Compl
     return subprocess.CompletedProcess(words, process.returncode, out, error)
 
 
+def last_line(text: str) -> str:
+    """The last line of the command's own on standard error."""
+    lines = [line for line in text.splitlines() if line.startswith("mla-testbed ")]
+    return below_tree(lines[-1]) if lines else ""
+
+
+def below_tree(text: str) -> str:
+    """The text with paths below AITER's root, and the root as its commit."""
+    return _PLACE.sub(lambda found: "" if found[2] else (found[1] or "the tree"), text)
+
+
 def end_all() -> None:
     """Ends the calls of other threads; a tree's process ends when its caller has."""
     for process in tuple(_running):
         process.kill()
-
-
-def last_line(text: str) -> str:
-    """The last line of the command's own on standard error."""
-    lines = [line for line in text.splitlines() if line.startswith("mla-testbed ")]
-    return lines[-1] if lines else ""

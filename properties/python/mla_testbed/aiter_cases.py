@@ -13,7 +13,7 @@ from typing import Any
 
 from .aiter.suite.runner import FAIL, INCONCLUSIVE, PASS
 from .aiter.tree.lists import LISTS
-from .aiter_calls import call, end_all, last_line
+from .aiter_calls import below_tree, call, end_all, last_line
 from .aiter_history import REFUSED, Verdict
 from .errors import MlaError, UsageError
 
@@ -146,7 +146,8 @@ def replayed(tree: pathlib.Path, arch: str, case: str, words: Sequence[str] = ()
         MlaError: the command came to no answer, or was interrupted.
     """
     done = call(["replay", case, *_device(tree, arch), "--json", *words], timeout)
-    told: list[dict[str, str]] = _of_backend(done)["properties"]
+    told = [{**one, "message": below_tree(one["message"])}
+            for one in _of_backend(done)["properties"]]
     if any(one["message"] == _INTERRUPTED for one in told):
         raise MlaError("mla-testbed replay was interrupted")
     return told
