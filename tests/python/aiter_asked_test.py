@@ -234,10 +234,24 @@ def test_what_is_said_of_a_tree_does_not_tell_where_it_was_taken_out(said, tmp_p
     assert str(error.value) == f"mla-testbed replay: {told}"
 
 
+def test_a_call_that_takes_too_long_is_ended(said, tmp_path):
+    said("exec sleep 300")
+    began = time.monotonic()
+    with pytest.raises(subprocess.TimeoutExpired):
+        aiter_cases.replayed(tmp_path, "gfx942", LINE, timeout=5)
+    assert time.monotonic() - began < 200
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "asked").read_text()), 0)
+
+
 def test_a_case_that_replay_refuses_is_a_wrong_one(said, tmp_path):
     said("echo 'mla-testbed replay: no such case' >&2; exit 2")
     with pytest.raises(aiter_cases.UsageError, match="no such case"):
         aiter_cases.replayed(tmp_path, "gfx942", LINE)
+    said("kill -9 $$")
+    with pytest.raises(MlaError) as error:
+        aiter_cases.replayed(tmp_path, "gfx942", LINE)
+    assert not isinstance(error.value, aiter_cases.UsageError)
 
 
 def test_what_was_inconclusive_is_judged_again(clone, said, tmp_path):

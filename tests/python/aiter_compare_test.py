@@ -24,6 +24,7 @@ from mla_testbed.aiter_history import Commit, commit_of  # noqa: E402
 PLAN = {"work_indptr": [0, 1, 2], "work_info_set": [0, -1, 0, 1]}
 HOLDS = Judged({}, {}, PLAN)
 FAILS = Judged({"P05": Failure("mla1:1q1s1", "out is wrong")}, {}, PLAN)
+REFUSES = Judged({}, {"P05": "AITER: nhead=17"}, PLAN)
 
 
 def test_a_case_whose_step_is_refused_is_refused_and_one_that_fails_elsewhere_fails():
@@ -200,6 +201,25 @@ def test_only_what_was_used_is_judged_again_and_what_was_not_is_named(clone, mon
         assert (other.files, other.unread, other.judged) == (["aiter/mla.py"], [], True)
     assert asked == [("1", "gfx942"), ("3", "gfx942")]
     assert "MLA_TESTBED_READ" not in os.environ
+
+
+@pytest.mark.parametrize(("over_base", "over_head", "lost", "judged"), [
+    (FAILS, REFUSES, [True], False), (REFUSES, REFUSES, [False], False),
+    (REFUSES, HOLDS, [], True), (FAILS, HOLDS, [], True)])
+def test_a_case_that_the_head_refuses_is_lost_if_the_base_takes_it(
+        clone, monkeypatch, over_base, over_head, lost, judged):
+    def judge(tree, _, cases):
+        tell('["aiter/mla.py"]')
+        over = over_head if (tree / "aiter/mla.py").read_text() == "3" else over_base
+        return dict.fromkeys(cases, over)
+
+    monkeypatch.setattr(aiter_compare, "judge_tree", judge)
+    monkeypatch.setattr(aiter_compare, "full_case", lambda line, _: line)
+    found = aiter_compare.compare(clone, commit_of(clone, "two"), commit_of(clone, "three"),
+                                  {"gfx942": ("large",)})
+    assert [(one.arch, one.case, one.why, one.lost) for one in found.refused] == [
+        ("gfx942", "large", "AITER: nhead=17", was) for was in lost]
+    assert (found.judged, found.worse) == (judged, False)
 
 
 @pytest.mark.parametrize(("over_base", "shown"), [("pass", "small"), ("fail", "large")])

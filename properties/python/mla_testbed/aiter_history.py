@@ -93,8 +93,6 @@ def commit_of(clone: pathlib.Path, name: str) -> Commit:
     """One commit. HistoryError: the clone does not have it, or the name is that of no commit."""
     shallow = git(clone, "rev-parse", "--is-shallow-repository").strip() == "true"
     try:
-        if name.startswith("-"):
-            raise HistoryError("an option")
         found = git(clone, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
     except HistoryError as e:
         why = ", which is shallow: git fetch --unshallow gets the rest" if shallow else ""
