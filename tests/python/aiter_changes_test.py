@@ -54,6 +54,17 @@ def test_each_property_is_told_by_itself():
         (Kind.NOT_JUDGED, "P38")]
 
 
+def test_of_failures_with_one_message_the_first_is_made_smaller():
+    same, other = Failure("a", "does not compile"), Failure("a", "race")
+    after = Judged({"P01": same, "P02": other, "P03": same, "P04": same}, {}, PLAN)
+    for before in (HOLDS, Judged({}, {"P03": "no kernel"}, PLAN)):
+        assert [one.name for one in differences(before, after)] == ["P01", "P02", "", ""]
+    known = Judged({"P01": same}, {}, PLAN)
+    assert [one.name for one in differences(known, after)] == ["P02", "P03", ""]
+    silent = Judged({"P01": Failure("a", ""), "P02": Failure("a", "")}, {}, PLAN)
+    assert [one.name for one in differences(HOLDS, silent)] == ["P01", "P02"]
+
+
 def test_a_case_is_refused_by_its_own_step_and_not_by_its_variations():
     assert refused(SKIPS) == ""
     assert refused(HOLDS) == ""

@@ -4,7 +4,6 @@ import dataclasses
 import os
 import pathlib
 import subprocess
-import types
 
 import pytest
 
@@ -12,8 +11,8 @@ pytest.importorskip("torch", reason="AITER's suite needs torch, which is not ins
 
 from mla_testbed import (  # noqa: E402
     aiter_cases,
-    aiter_command,
     aiter_compare,
+    aiter_comparison,
     aiter_kept,
     aiter_report,
     aiter_script,
@@ -25,14 +24,24 @@ from mla_testbed.aiter_history import Commit, commit_of  # noqa: E402
 PLAN = {"work_indptr": [0, 1, 2], "work_info_set": [0, -1, 0, 1]}
 HOLDS = Judged({}, {}, PLAN)
 FAILS = Judged({"P05": Failure("mla1:1q1s1", "out is wrong")}, {}, PLAN)
+REFUSES = Judged({}, {"P05": "AITER: nhead=17"}, PLAN)
 
 
 def test_a_case_whose_step_is_refused_is_refused_and_one_that_fails_elsewhere_fails():
-    assert aiter_cases.verdict_of({}, {}).verdict == "pass"
-    assert aiter_cases.verdict_of({}, {"P38": "no key"}).verdict == "pass"
-    assert aiter_cases.verdict_of({}, {"P38": "no key"}, True).verdict == "refused"
-    assert aiter_cases.verdict_of({}, {"P05": "no"}) == aiter_cases.Verdict("refused", "no")
-    assert aiter_cases.verdict_of(FAILS.failures, {"P05": "no"}).verdict == "fail"
+    verdict_of, too_short = aiter_cases.verdict_of, Judged({}, {"P38": "no key"}, {})
+    assert verdict_of(HOLDS).verdict == "pass"
+    assert verdict_of(too_short).verdict == "pass"
+    assert verdict_of(too_short, True).verdict == "refused"
+    no = Judged({}, {"P05": "no"}, {})
+    assert verdict_of(no) == aiter_cases.Verdict("refused", "no")
+    assert verdict_of(dataclasses.replace(no, failures=FAILS.failures)).verdict == "fail"
+
+
+def test_a_case_that_may_have_an_answer_another_time_is_inconclusive_and_not_refused():
+    full = Judged({}, {"P05": "not enough memory"}, {}, "", ["P05"])
+    assert aiter_cases.verdict_of(full) == aiter_cases.Verdict("inconclusive", "not enough memory")
+    assert aiter_cases.verdict_of(dataclasses.replace(full, inconclusive=["P31"])).verdict == \
+        "refused"
 
 
 def verdict(name, word, message=""):
@@ -53,7 +62,8 @@ def test_of_each_case_is_told_what_fails_and_what_is_not_judged(monkeypatch, tmp
     found = aiter_cases.judge_tree(tmp_path, "gfx950", ["a", "b"])
     # What failed on "a" is asked again on "b".
     assert found == {case: Judged({"P04": Failure(case, f"wrong on {case}")},
-                                  {"P05": "refused", "P41": "time-out"}, PLAN) for case in "ab"}
+                                  {"P05": "refused", "P41": "time-out"}, PLAN, "", ["P41"])
+                     for case in "ab"}
     assert sorted(asked) == [("gfx950", "a", None), ("gfx950", "b", None)]
 
 
@@ -99,45 +109,13 @@ def test_a_case_with_all_its_fields_is_of_one_architecture(line):
     assert aiter_cases.full_case(f"{line};arch=gfx942", "gfx950") is None
 
 
-def test_a_report_is_refused_for_a_step_that_is_no_decode(capsys, clone):
-    for kind in ("prefill", "fa;block=16"):
-        code, error = run(capsys, "report", "--aiter", str(clone), "--rev", "one",
-                          f"mla1:1q9s9;arch=gfx950;kind={kind}")
-        assert code == 2
-        assert f"is of kind {kind.split(';')[0]}: mla-testbed replay judges it" in error
-
-
-def test_a_page_of_a_comparison_shows_the_first_decode_step_that_is_worse(
-        monkeypatch, tmp_path, clone):
-    step = "mla1:1q9s9;arch=gfx950"
-    changes = [aiter_compare.Change("gfx950", f"{step};kind=prefill", "P05 fails", Kind.WORSE),
-               aiter_compare.Change("gfx950", step, "P14 fails", Kind.WORSE)]
-    shown = []
-    monkeypatch.setattr(aiter_command, "compare", lambda *_: aiter_compare.Comparison(
-        COMMIT, COMMIT, ["aiter/mla.py"], [], 2, changes, []))
-    monkeypatch.setattr(aiter_command, "_shown", lambda *of: shown.append(of[2]) or PAGE)
-    assert aiter_command.main(("compare", "--aiter", str(clone), "--base", "one", "--head", "two",
-                               "--report-md", str(tmp_path / "page.md"))) == 1
-    assert shown == [step]
-
-
-@pytest.mark.parametrize("line", ["mla1:1q1s9", "mla1:1q9s9;kind=prefill"])
-def test_the_architecture_of_a_bisected_case_is_its_own(monkeypatch, clone, line):
-    asked = []
-    monkeypatch.setattr(aiter_command, "first_changed", lambda *of: asked.append(of[2]) or [])
-    assert aiter_command.main(("bisect", "--aiter", str(clone), "--good", "one", "--bad", "two",
-                               f"{line};arch=gfx950")) == 0
-    assert "arch=gfx950" in asked[0].name
-
-
-PAGE = types.SimpleNamespace(markdown=lambda: "shown")
 COMMIT = Commit("0123456789abcdef", "2026-08-22", "title")
-CHANGE = aiter_compare.Change("gfx942", "mla1:1q1s1", "P05 fails: a|b", Kind.WORSE)
+CHANGE = aiter_comparison.Change("gfx942", "mla1:1q1s1", "P05 fails: a|b", Kind.WORSE)
 
 
 def comparison(files=(), unread=(), cases=8, changes=(), refused=()):
-    return aiter_compare.Comparison(COMMIT, COMMIT, list(files), list(unread), cases, list(changes),
-                                    list(refused))
+    return aiter_comparison.Comparison(COMMIT, COMMIT, list(files), list(unread), cases,
+                                       list(changes), list(refused), "")
 
 
 def test_a_report_has_the_changes():
@@ -169,7 +147,7 @@ def test_what_was_not_judged_before_or_is_not_judged_now_is_told_and_counted():
 
 
 def refused(case, lost):
-    return aiter_compare.Refused("gfx942", case, "AITER: nhead=17", lost)
+    return aiter_comparison.Refused("gfx942", case, "AITER: nhead=17", lost)
 
 
 def test_a_comparison_of_cases_that_are_refused_is_no_judgement():
@@ -212,31 +190,6 @@ def test_files_that_no_case_uses_are_named_and_nothing_was_judged_if_they_are_al
         assert "NOT JUDGED: no case uses csrc/kernels/mla/new.cu" in told
     assert not comparison(both[1:], both[1:]).judged
     assert comparison().judged
-
-
-def run(capsys, *words):
-    code = aiter_command.main(words)
-    return code, capsys.readouterr().err
-
-
-def test_what_is_missing_or_asked_wrongly_is_one_sentence(capsys, tmp_path, monkeypatch):
-    monkeypatch.delenv("AITER_SRC", raising=False)
-    assert run(capsys, "judge", "--rev", "A..B") == (
-        3, "mla-testbed aiter: --aiter or AITER_SRC names a git clone of AITER\n")
-    place = ("--aiter", str(tmp_path))
-    code, error = run(capsys, "bisect", "--good", "A", "--bad", "B", *place)
-    assert (code, error) == (2, "mla-testbed aiter: bisect takes a case or --test NAME\n")
-    code, error = run(capsys, "judge", "--rev", "A..B", "--test", "none", *place)
-    assert code == 2
-    assert "no test 'none'" in error
-    code, error = run(capsys, "compare", "--base", "A", "--head", "B", *place)
-    assert code == 3
-    assert "git log" in error
-    empty = tmp_path / "cases.txt"
-    empty.write_text("# nothing\n")
-    code, error = run(capsys, "compare", "--base", "A", "--head", "B", "--cases", str(empty),
-                      *place)
-    assert (code, error) == (2, f"mla-testbed aiter: '{empty}' has no case\n")
 
 
 @pytest.fixture
@@ -286,6 +239,25 @@ def test_only_what_was_used_is_judged_again_and_what_was_not_is_named(clone, mon
         assert (other.files, other.unread, other.judged) == (["aiter/mla.py"], [], True)
     assert asked == [("1", "gfx942"), ("3", "gfx942")]
     assert "MLA_TESTBED_READ" not in os.environ
+
+
+@pytest.mark.parametrize(("over_base", "over_head", "lost", "judged"), [
+    (FAILS, REFUSES, [True], False), (REFUSES, REFUSES, [False], False),
+    (REFUSES, HOLDS, [], True), (FAILS, HOLDS, [], True)])
+def test_a_case_that_the_head_refuses_is_lost_if_the_base_takes_it(
+        clone, monkeypatch, over_base, over_head, lost, judged):
+    def judge(tree, _, cases):
+        tell('["aiter/mla.py"]')
+        over = over_head if (tree / "aiter/mla.py").read_text() == "3" else over_base
+        return dict.fromkeys(cases, over)
+
+    monkeypatch.setattr(aiter_compare, "judge_tree", judge)
+    monkeypatch.setattr(aiter_compare, "full_case", lambda line, _: line)
+    found = aiter_compare.compare(clone, commit_of(clone, "two"), commit_of(clone, "three"),
+                                  {"gfx942": ("large",)})
+    assert [(one.arch, one.case, one.why, one.lost) for one in found.refused] == [
+        ("gfx942", "large", "AITER: nhead=17", was) for was in lost]
+    assert (found.judged, found.worse) == (judged, False)
 
 
 @pytest.mark.parametrize(("over_base", "shown"), [("pass", "small"), ("fail", "large")])

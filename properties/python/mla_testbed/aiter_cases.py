@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any
 
 from .aiter.suite.runner import FAIL, INCONCLUSIVE, PASS
 from .aiter.tree.lists import LISTS
+from .aiter_calls import below_tree, call, end_all, last_line
 from .aiter_history import REFUSED, Verdict
 from .errors import MlaError, UsageError
 
 #: The property that is about the case's own step: where it is skipped, AITER refused the step.
 OF_THE_STEP = "P05"
 _SKIP = "skip"
+_INTERRUPTED = "interrupted"  # of a property that a signal left unasked
+_USAGE = 2
 _IN_PLANS = {"work_info_set": "work_info"}  # lists that `plan --json` names otherwise
 _AT_ONCE = 2
 
@@ -44,36 +45,20 @@ class Failure:
 @dataclasses.dataclass(frozen=True)
 class Judged:
     """One case over one tree. failures: by property. skipped: properties that say nothing, and why.
-    plan: its lists, {} on a route without a plan. planless: why the tree made no plan; ""."""
+    plan: its lists, {} on a route without a plan. planless: why the tree made no plan; "".
+    inconclusive: those of the skipped ones that may have an answer another time."""
 
     failures: dict[str, Failure]
     skipped: dict[str, str]
     plan: dict[str, list[int]]
     planless: str = ""
+    inconclusive: Sequence[str] = ()
 
 
 def read_judged(told: dict[str, Any]) -> Judged:
     """What dataclasses.asdict made of one."""
     failures = {name: Failure(**one) for name, one in told["failures"].items()}
-    return Judged(failures, told["skipped"], told["plan"], told["planless"])
-
-
-def command() -> str:
-    """The command line of this project (MLA_TESTBED_COMMAND)."""
-    return os.environ.get("MLA_TESTBED_COMMAND", "mla-testbed")
-
-
-def _environment() -> dict[str, str]:
-    """The tree's process is this Python."""
-    return {"MLA_TESTBED_PYTHON": sys.executable, **os.environ}
-
-
-def _ask(words: Sequence[str], timeout: float | None = None) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run([command(), *words], capture_output=True, text=True, check=False,
-                              env=_environment(), timeout=timeout)
-    except FileNotFoundError as e:
-        raise UsageError(f"there is no command '{command()}': MLA_TESTBED_COMMAND names it") from e
+    return Judged(**{**told, "failures": failures})
 
 
 def planner_call(case: str) -> dict[str, Any]:
@@ -82,7 +67,9 @@ def planner_call(case: str) -> dict[str, Any]:
     Raises:
         UsageError: the case is malformed or refused.
     """
-    done = _ask(["plan", case, "--json"])
+    if case.startswith("-"):
+        raise UsageError(f"'{case}' is no case")
+    done = call(["plan", case, "--json"])
     if done.returncode != 0:
         raise UsageError(done.stderr.strip() or f"mla-testbed plan ended with {done.returncode}")
     told: dict[str, Any] = json.loads(done.stdout)
@@ -93,31 +80,22 @@ def case_verdict(tree: pathlib.Path, arch: str, case: CaseLine, timeout: float) 
     """What a case comes to over a tree."""
     try:
         words = ["--property", case.properties] if case.properties else []
-        return verdict_of(*_answers(tree, arch, case.name, words, timeout), bool(words))
+        return verdict_of(_answers(tree, arch, case.name, words, timeout), bool(words))
     except subprocess.TimeoutExpired:
         return Verdict(INCONCLUSIVE, f"time-out: {timeout:.0f} s")
     except MlaError as e:
         return Verdict(INCONCLUSIVE, str(e))
 
 
-_Answers = tuple[dict[str, Failure], dict[str, str]]
-
-
-def verdict_of(failures: dict[str, Failure], skipped: dict[str, str], chosen: bool = False) \
-        -> Verdict:
+def verdict_of(judged: Judged, chosen: bool = False) -> Verdict:
     """Of all that was found about a case. chosen: no property but those that count was asked."""
-    if failures:
-        first = next(iter(failures.values()))
-        return Verdict(FAIL, f"{','.join(failures)}: {first.message}")
-    for name, why in skipped.items():
+    if judged.failures:
+        first = next(iter(judged.failures.values()))
+        return Verdict(FAIL, f"{','.join(judged.failures)}: {first.message}")
+    for name, why in judged.skipped.items():
         if chosen or name == OF_THE_STEP:
-            return Verdict(REFUSED, why)
+            return Verdict(INCONCLUSIVE if name in judged.inconclusive else REFUSED, why)
     return Verdict(PASS, "")
-
-
-def _last(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.startswith("mla-testbed ")]
-    return lines[-1] if lines else ""
 
 
 def judge_tree(tree: pathlib.Path, arch: str, cases: Sequence[str]) -> dict[str, Judged]:
@@ -127,10 +105,19 @@ def judge_tree(tree: pathlib.Path, arch: str, cases: Sequence[str]) -> dict[str,
         MlaError: the tree cannot be imported, or a case came to no answer.
     """
     def judged(case: str) -> Judged:
-        return Judged(*_answers(tree, arch, case), *planned(tree, case))
+        plan, planless = planned(tree, case)
+        return dataclasses.replace(_answers(tree, arch, case), plan=plan, planless=planless)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # each waits for a process
-        return dict(zip(cases, pool.map(judged, cases), strict=True))
+        try:
+            asked = [pool.submit(judged, case) for case in cases]
+            for one in wait(asked, return_when=FIRST_EXCEPTION).done:
+                one.result()
+            return {case: one.result() for case, one in zip(cases, asked, strict=True)}
+        except BaseException:  # an interrupt, or one case came to no answer: no other is waited for
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_all()
+            raise
 
 
 def _device(tree: pathlib.Path, arch: str) -> list[str]:
@@ -140,9 +127,9 @@ def _device(tree: pathlib.Path, arch: str) -> list[str]:
 def planned(tree: pathlib.Path, case: str) -> tuple[dict[str, list[int]], str]:
     """The words that a tree's planner writes, or why it makes no plan; a tree that cannot be
     imported makes none either. Both are empty on a route without a plan."""
-    done = _ask(["plan", case, "--aiter", str(tree), "--json"])
+    done = call(["plan", case, "--aiter", str(tree), "--json"])
     if done.returncode != 0:
-        why = _last(done.stderr).removeprefix("mla-testbed plan: ")
+        why = last_line(done.stderr).removeprefix("mla-testbed plan: ")
         return {}, why or f"mla-testbed plan ended with {done.returncode}"
     told = json.loads(done.stdout)
     if told["decisions"].get("route") == "split" or told["decisions"].get("path") == "flash":
@@ -155,28 +142,39 @@ def replayed(tree: pathlib.Path, arch: str, case: str, words: Sequence[str] = ()
     """What each property says of a case over a tree: id, name, verdict, message.
 
     Raises:
-        UsageError: the command came to no answer.
+        UsageError: the case is refused.
+        MlaError: the command came to no answer, or was interrupted.
     """
-    done = _ask(["replay", case, *_device(tree, arch), "--json", *words], timeout)
+    done = call(["replay", case, *_device(tree, arch), "--json", *words], timeout)
+    told = [{**one, "message": below_tree(one["message"])}
+            for one in _of_backend(done)["properties"]]
+    if any(one["message"] == _INTERRUPTED for one in told):
+        raise MlaError("mla-testbed replay was interrupted")
+    return told
+
+
+def _of_backend(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """What a command says in JSON of the one backend."""
     try:
-        told: list[dict[str, str]] = json.loads(done.stdout)["backends"][0]["properties"]
+        told: dict[str, Any] = json.loads(done.stdout)["backends"][0]
     except (ValueError, LookupError) as e:
-        raise UsageError(_last(done.stderr)
-                         or f"mla-testbed replay ended with {done.returncode}") from e
+        why = last_line(done.stderr) or f"mla-testbed {done.args[0]} ended with {done.returncode}"
+        raise (UsageError if done.returncode == _USAGE else MlaError)(why) from e
     return told
 
 
 def _answers(tree: pathlib.Path, arch: str, case: str, words: Sequence[str] = (),
-             timeout: float | None = None) -> _Answers:
+             timeout: float | None = None) -> Judged:
     """What fails, and what is not judged. One command for each case: `run` does not ask a property
     again that failed on an earlier case."""
-    failures, skipped = {}, {}
+    failures, skipped, inconclusive = {}, {}, []
     for one in replayed(tree, arch, case, words, timeout):
         if one["verdict"] == FAIL:
             failures[one["id"]] = Failure(case, one["message"])
         elif one["verdict"] in (_SKIP, INCONCLUSIVE):
             skipped[one["id"]] = one["message"]
-    return failures, skipped
+            inconclusive += [one["id"]] if one["verdict"] == INCONCLUSIVE else []
+    return Judged(failures, skipped, {}, "", inconclusive)
 
 
 def smallest(tree: pathlib.Path, arch: str, case: str, name: str) -> str:
@@ -184,13 +182,9 @@ def smallest(tree: pathlib.Path, arch: str, case: str, name: str) -> str:
     with tempfile.TemporaryDirectory(prefix="mla-testbed-cases-") as folder:
         file = pathlib.Path(folder) / "cases.txt"
         file.write_text(f"{case}\n", encoding="utf-8")
-        done = _ask(["run", *_device(tree, arch), "--cases-file", str(file), "--property", name,
+        done = call(["run", *_device(tree, arch), "--cases-file", str(file), "--property", name,
                      "--json", "--no-progress"])
-    try:
-        failures = json.loads(done.stdout)["backends"][0]["failures"]
-    except (ValueError, LookupError) as e:
-        raise UsageError(_last(done.stderr)
-                         or f"mla-testbed run ended with {done.returncode}") from e
+    failures = _of_backend(done)["failures"]
     return next((str(told["case"]) for told in failures if told["property"] == name), "")
 
 

@@ -31,7 +31,8 @@ class Kind(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """what: a sentence. name: the property that fails now, or ""."""
+    """what: a sentence. name: the property that fails now and that is to be made smaller, or "":
+    of those that fail with one message, as where a tree does not compile, the first."""
 
     kind: Kind
     what: str
@@ -41,9 +42,13 @@ class Difference:
 def differences(before: Judged, after: Judged) -> list[Difference]:
     """What changed between two answers to one case."""
     out: list[Difference] = []
+    said: set[str] = set()
     for name in sorted(before.failures.keys() | before.skipped.keys() | after.failures.keys()
                        | after.skipped.keys()):
-        out += _of_property(name, before, after)
+        for one in _of_property(name, before, after):
+            message = after.failures[name].message if one.name else ""
+            out.append(dataclasses.replace(one, name="") if message in said else one)
+            said |= {message} if message else set()
     if bool(before.planless) != bool(after.planless):
         out.append(Difference(Kind.WORSE, f"no plan: {after.planless}") if after.planless else
                    Difference(Kind.OTHER, f"is planned, and was not: {before.planless}"))

@@ -8,7 +8,7 @@
 DIR (--aiter, or AITER_SRC) is a git clone of AITER with its history. AITER's own modules and
 code objects run; each is built once and kept. Exit code: 0; 1 where something became worse, or
 bisect found a commit; 2 for wrong options; 3 where something is missing; 4 where nothing that
-differs was judged, or bisect has no answer.
+differs was judged, a commit came to no answer, bisect has none, or an interrupt came.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import traceback
 from collections.abc import Sequence
 
 from .aiter.suite.tests import TESTS, AiterTest
@@ -35,6 +36,7 @@ from .aiter_history import (
 from .aiter_questions import Questions
 from .aiter_report import Shown, show
 from .errors import LibraryError, MlaError, UsageError
+from .interrupts import sigterm_interrupts
 
 USAGE, ENVIRONMENT, UNDECIDED = 2, 3, 4
 _ARCHS = ("gfx942", "gfx950")
@@ -84,16 +86,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     if options.aiter is None:
         return _say_error("--aiter or AITER_SRC names a git clone of AITER", ENVIRONMENT)
-    clone = pathlib.Path(options.aiter)
     try:
-        return {"judge": _judge, "bisect": _bisect, "compare": _compare, "report": _report}[
-            options.action](options, clone)
+        with sigterm_interrupts():
+            return {"judge": _judge, "bisect": _bisect, "compare": _compare, "report": _report}[
+                options.action](options, pathlib.Path(options.aiter))
     except (HistoryError, LibraryError) as e:
-        return _say_error(str(e), ENVIRONMENT)
+        why, code = str(e), ENVIRONMENT
     except (UsageError, OSError) as e:
-        return _say_error(str(e), USAGE)
+        why, code = str(e), USAGE
     except MlaError as e:
-        return _say_error(str(e), UNDECIDED)
+        why, code = str(e), UNDECIDED
+    except KeyboardInterrupt:
+        why, code = "interrupted; a commit that was judged whole is kept", UNDECIDED
+    except Exception:  # not 1, which says that something became worse
+        traceback.print_exc()
+        why, code = "this is a defect of mla-testbed", ENVIRONMENT
+    return _say_error(why, code)
 
 
 _Asked = AiterTest | CaseLine
@@ -138,16 +146,28 @@ def _bisect(options: argparse.Namespace, clone: pathlib.Path) -> int:
     return 1 if len(found) == 1 else UNDECIDED
 
 
+def _cases(file: pathlib.Path) -> tuple[str, ...]:
+    """The lines of a file that are cases."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as e:
+        raise UsageError(f"'{file}' is no text in UTF-8: byte {e.start} is "
+                         f"{e.object[e.start]:#04x}") from e
+    told = tuple(line for line in map(str.strip, text.splitlines())
+                 if line and not line.startswith("#"))
+    if not told:
+        raise UsageError(f"'{file}' has no case")
+    return told
+
+
 def _compare(options: argparse.Namespace, clone: pathlib.Path) -> int:
     archs = _ARCHS if options.arch is None else (options.arch,)
     lines: dict[str, Sequence[str]] = {arch: CASES[arch] for arch in archs}
     if options.cases is not None:
-        text = pathlib.Path(options.cases).read_text(encoding="utf-8")
-        told = tuple(line for line in map(str.strip, text.splitlines())
-                     if line and not line.startswith("#"))
-        if not told:
-            raise UsageError(f"'{options.cases}' has no case")
+        told = _cases(pathlib.Path(options.cases))
         lines = {arch: told for arch in archs}
+    if options.report_md is not None and not pathlib.Path(options.report_md).parent.is_dir():
+        raise UsageError(f"--report-md: there is no folder for '{options.report_md}'")
     found = compare(clone, commit_of(clone, options.base), commit_of(clone, options.head), lines)
     if found.cases == 0:
         raise UsageError(f"no case is of {' or '.join(archs)}")

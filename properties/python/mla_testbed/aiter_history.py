@@ -92,8 +92,29 @@ def commits(clone: pathlib.Path, span: str, paths: Sequence[str] = WATCHED) -> l
 
 
 def commit_of(clone: pathlib.Path, name: str) -> Commit:
-    """One commit. HistoryError: the clone does not have it."""
-    return _commit(git(clone, "log", "-1", _FORMAT, "--end-of-options", name, "--").strip())
+    """One commit. HistoryError: the clone does not have it, or the name is that of no commit."""
+    shallow = git(clone, "rev-parse", "--is-shallow-repository").strip() == "true"
+    try:
+        found = git(clone, "rev-parse", "--verify", "--quiet", "--end-of-options",
+                    f"{name}^{{commit}}").strip()
+    except HistoryError as e:
+        why = ", which is shallow: git fetch --unshallow gets the rest" if shallow else ""
+        raise HistoryError(f"'{name}' is no commit of '{clone}'{why}") from e
+    return _commit(git(clone, "log", "-1", _FORMAT, found, "--").strip())
+
+
+def apart(clone: pathlib.Path, base: Commit, head: Commit) -> str:
+    """What to know of a base that is no ancestor of the head; "": it is one."""
+    try:
+        common = commit_of(clone, git(clone, "merge-base", base.id, head.id).strip())
+    except HistoryError:
+        return "the clone has no common ancestor of base and head"
+    if common == base:
+        return ""
+    if common == head:
+        return "the head is older than the base: what was added since counts as taken back"
+    return (f"the base is no ancestor of the head: what it alone has since {common.id[:10]} counts "
+            f"as taken back; --base {common.id[:10]} asks for the head's own changes")
 
 
 def _commit(line: str) -> Commit:

@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="aiter compare, which this shares, needs tor
 
 from mla_testbed import module_use  # noqa: E402
 from mla_testbed.aiter_changes import Kind  # noqa: E402
-from mla_testbed.aiter_compare import Refused  # noqa: E402
+from mla_testbed.aiter_comparison import Refused  # noqa: E402
 from mla_testbed.aiter_history import Commit, commit_of  # noqa: E402
 from mla_testbed.bundle import Bundle  # noqa: E402
 from mla_testbed.engines import Built  # noqa: E402
@@ -255,7 +255,7 @@ WORSE = EngineChange("gfx942", "mla1:1q1s1", "P05 fails: a|b", Kind.WORSE, 3, "m
 
 def comparison(files=("a.py",), unread=(), changes=(), refused=(), unrun=()):
     return EngineComparison(
-        COMMIT, COMMIT, [*files], [*unread], 8, [*changes], [*refused], "vllm 1", "2", [*unrun],
+        COMMIT, COMMIT, [*files], [*unread], 8, [*changes], [*refused], "", "vllm 1", "2", [*unrun],
         "--engine vllm --src /x", ["ports ran"], 5)
 
 

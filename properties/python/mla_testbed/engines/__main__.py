@@ -6,12 +6,12 @@ import argparse
 import contextlib
 import os
 import pathlib
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import LibraryError, MlaError, UsageError
+from ..interrupts import sigterm_interrupts
 from . import ledger, report
 from .client import ONE_CASE, EngineMissing, Setting, Workers
 from .compare import options as compare_options
@@ -143,17 +143,6 @@ def _seconds(text: str) -> float:
     return value
 
 
-@contextlib.contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """SIGTERM ends a command as SIGINT does, and afterwards does what it did before."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        # None: a handler that Python does not know.
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     try:
@@ -161,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as e:
         return int(e.code or 0)
     try:
-        with _sigterm_interrupts():
+        with sigterm_interrupts():
             return _COMMANDS[options.command](options)
     except UsageError as e:
         return _error(e, report.USAGE)

@@ -7,7 +7,7 @@ import dataclasses
 import json
 from typing import Any
 
-from ...aiter_compare import Change, Comparison, some
+from ...aiter_comparison import Change, Comparison, some
 from ..report import repro
 
 
