@@ -17,7 +17,7 @@ namespace mla::gfx {
 
 class Patience {
  public:
-  explicit Patience(const Operations& operations);
+  explicit Patience(Arch arch) : watched_(watched(arch)) {}
 
   // When the workgroup begins or goes on.
   void start(const Group& group);
@@ -33,11 +33,18 @@ class Patience {
  private:
   static constexpr std::uint64_t window = 1 << 16, most = 1 << 20;  // instructions
 
+  // Indices of operations, looked for once: most launches are short.
+  struct Watched {
+    explicit Watched(const Operations& operations);
+    std::vector<std::uint16_t> work, atomics;
+  };
+  [[nodiscard]] static const Watched& watched(Arch arch);
+
   bool looks_waiting(const Group& group);
   [[nodiscard]] static std::uint64_t count(const Group& group,
                                            const std::vector<std::uint16_t>& operations);
 
-  std::vector<std::uint16_t> work_, atomics_;  // indices
+  const Watched& watched_;
   std::uint64_t in_window_ = 0, in_all_ = 0;
   std::uint64_t work_before_ = 0, atomics_before_ = 0, atomics_in_window_ = 0;
   bool idle_ = true;
