@@ -11,7 +11,10 @@ namespace mla::gfx {
 
 Worker::Worker(Launch& launch, unsigned waves, GlobalRaces* races, Coherence* coherence,
                GlobalWatch* watch)
-    : races_(races), coherence_(coherence), watch_(watch), patience_(launch.object->operations().arch()) {
+    : races_(races),
+      coherence_(coherence),
+      watch_(watch),
+      patience_(launch.object->operations().arch()) {
   waves_.reserve(waves);
   for (unsigned n = 0; n < waves; ++n) {
     waves_.push_back(std::make_unique_for_overwrite<Wave>());

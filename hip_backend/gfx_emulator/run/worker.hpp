@@ -1,4 +1,4 @@
-// Owns: what it needs to run workgroups, one after the other.
+// Owns: what is needed to run workgroups, one after the other.
 #pragma once
 
 #include <array>
