@@ -53,7 +53,7 @@ def logits(target, tokens, hidden):
     assert draft.config["norm_before_residual"]
     residual = norm(linear(hidden[None], "fc"), of + "hidden_norm")
     both = torch.cat([norm(embeds, of + "input_layernorm"), residual], -1)
-    out, _ = reference._mla(both, of + "self_attn.", None, {})
+    out, _, _ = reference._mla(both, of + "self_attn.", None, {}, None)
     x = residual + linear(out, of + "self_attn.o_proj")
     h = norm(x, of + "post_attention_layernorm")
     gate = torch.nn.functional.silu(linear(h, of + "mlp.gate_proj"))
