@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
-from typing import Any
+
+from .script import imported
 
 #: (pieces of each tile, heads, values of a head, rows of a tile)
 GRID = (
@@ -20,12 +20,7 @@ GRID = (
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the grid; 1 if AITER's own verdict on a case is a failure."""
-    spec = importlib.util.spec_from_file_location("aiter_test_mla_reduce", arguments[0])
-    if spec is None or spec.loader is None:
-        print(f"'{arguments[0]}' cannot be imported", file=sys.stderr)
-        return 2
-    test: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(test)
+    test = imported(arguments[0])
     failed = 0
     for pieces, heads, values, rows in GRID:
         held, _ = test.run_case(pieces, heads, values, test.dtypes.bf16, qo_len=rows)

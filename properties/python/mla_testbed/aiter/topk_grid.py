@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
-from typing import Any
+
+from .script import imported
 
 TIES = ("none", "mild", "heavy")
 #: (rows, keys of a row, k): more keys than k, fewer, long rows (a sort in place of scans), k above
@@ -20,12 +20,7 @@ DECODE = ((2, 1100, 512, 2), (1, 33000, 2048, 1))
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the grid; each case is one of AITER's benchmarks, with its verdict."""
-    spec = importlib.util.spec_from_file_location("aiter_test_topk_stable", arguments[0])
-    if spec is None or spec.loader is None:
-        print(f"'{arguments[0]}' cannot be imported", file=sys.stderr)
-        return 2
-    test: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(test)
+    test = imported(arguments[0])
     from aiter.test_common import benchmark  # noqa: PLC0415 from the tree, as a script has it
 
     @benchmark()  # type: ignore[untyped-decorator, unused-ignore]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -41,6 +41,22 @@ def image(inputs: Inputs, number: int, selected: np.ndarray) -> np.ndarray:
     keys = selected[selected != NONE]
     slots: np.ndarray = inputs.slots(int(inputs.owners[number]))[keys]
     return slots
+
+
+def positions(slots: np.ndarray, own: Iterable[np.ndarray], other: int) -> np.ndarray:
+    """(rows, k): positions in each row's request of slots that a fused top-k gives.
+
+    Args:
+        own: for each row the slots of its request's keys. Rows after these are left as -1.
+        other: what stands for a slot of another request.
+    """
+    made = np.full_like(slots, NONE)
+    for row, of_row in enumerate(own):
+        order = np.argsort(of_row, kind="stable")
+        at = np.minimum(np.searchsorted(of_row[order], slots[row]), of_row.size - 1)
+        made[row] = np.where(of_row[order][at] == slots[row], order[at], other)
+        made[row][slots[row] == NONE] = NONE
+    return made
 
 
 def exact(inputs: Inputs, selection: np.ndarray) -> Lists:

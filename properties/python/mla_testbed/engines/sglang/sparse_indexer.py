@@ -22,6 +22,7 @@ import torch
 from ...sparse.cache import places
 from ...sparse.case import KEY
 from ...sparse.inputs import Inputs
+from ...sparse.lists import positions
 from ...sparse.real.device import FP8, back, put
 from ..sparse.indexer import HEADS, Gather, Indexed, before_step, inputs_of, of_rows
 from ..sparse.step import SparseStep
@@ -112,7 +113,8 @@ class Indexer:
             after[part] = before[part]
         chosen = back(found)
         if self._backend.use_fused_topk:
-            chosen = _positions(step, chosen)
+            chosen = positions(
+                chosen, (step.token_slots(int(owner)) for owner in step.owners), NOWHERE)
         return Indexed(inputs, slots, before, after, tuple(seen.gathers), tuple(seen.logits),
                        chosen, seen.columns, scored=bool(seen.logits)), found
 
@@ -174,15 +176,3 @@ class Indexer:
                 mock.patch.object(self._layer, "_should_skip_logits_computation", skip), \
                 mock.patch.object(backend, "topk_transform", selected):
             yield seen
-
-
-def _positions(step: SparseStep, slots: np.ndarray) -> np.ndarray:
-    """(rows, k): positions in the row's request of the slots that a fused top-k gives."""
-    made = np.full_like(slots, -1)
-    for row, request in enumerate(step.owners):
-        own = step.token_slots(int(request))
-        order = np.argsort(own, kind="stable")
-        at = np.minimum(np.searchsorted(own[order], slots[row]), own.size - 1)
-        made[row] = np.where(own[order][at] == slots[row], order[at], NOWHERE)
-        made[row][slots[row] == -1] = -1
-    return made

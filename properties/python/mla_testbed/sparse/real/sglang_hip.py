@@ -29,6 +29,7 @@ from .. import cache, logits, selection
 from ..case import Case
 from ..findings import Finding
 from ..inputs import Inputs
+from ..lists import positions
 from . import calls
 from .device import FP8, back, put
 from .kernel import Kernel, need
@@ -40,6 +41,8 @@ _BUILT_IN: dict[str, Any] = {"heads": _HEADS, "block": _PAGE, "layout": "shuffle
                              "k": _MOST}
 #: Entries a row of the counters of candidates has, and candidates at most.
 _CURSOR, _CANDIDATES = 32, 1 << 14
+#: A position that no key has, for a slot of another request.
+_OTHER = -9
 #: DLPack's number of ROCm, where the kernels' checks look for it.
 _ROCM = 10
 
@@ -172,16 +175,5 @@ def _select(built: Any, inputs: Inputs, arch: str) -> list[Finding]:
             return [Finding("SP-11", "select", f"{left} counters are not 0 after the call, and the "
                             "next one adds to them")]
         bins.copy_(again)
-    return selection.check_selection(inputs, back(made), _positions(inputs, back(out)))
-
-
-def _positions(inputs: Inputs, slots: np.ndarray) -> np.ndarray:
-    """(rows, k): the positions of slots in the row's request; -9 for a slot of another one."""
-    made = np.full_like(slots, -9)
-    for row, request in enumerate(inputs.owners):
-        own = inputs.slots(int(request))
-        order = np.argsort(own)
-        at = np.minimum(np.searchsorted(own[order], slots[row]), own.size - 1)
-        made[row] = np.where(own[order][at] == slots[row], order[at], -9)
-        made[row][slots[row] == -1] = selection.NONE
-    return made
+    own = (inputs.slots(int(request)) for request in inputs.owners)
+    return selection.check_selection(inputs, back(made), positions(back(out), own, _OTHER))
