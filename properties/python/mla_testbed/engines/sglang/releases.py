@@ -19,22 +19,23 @@ SUPPORTED = f"SGLang {SERVED[0]} to {SERVED[-1]}"
 #: Modules of the quantisation in tilelang, of older and newer releases.
 QUANTISERS = ("sglang.kernels.ops.attention.dsa.tilelang_kernel",
               "sglang.kernels.ops.quantization.act_quant_tilelang")
-_CLAMP = "sglang.kernels.ops.attention.clamp_position"
+_CLAMP = "_clamp_position_native"
+_CLAMPS = "sglang.kernels.ops.attention.clamp_position:_CLAMP_POSITION"
 
 
 def clamp_position(engine: str) -> Callable[..., Any]:
     """SGLang's own positions of a decode, for devices on which it has no compiled kernel."""
-    module = "sglang.srt.model_executor.forward_batch_info:_clamp_position_native"
+    before = "sglang.srt.model_executor.forward_batch_info"
     native: Callable[..., Any] = (
-        found(engine, SUPPORTED, _CLAMP + ":_CLAMP_POSITION")[2].forward_native if _has(_CLAMP)
-        else found(engine, SUPPORTED, module)[2])
+        found(engine, SUPPORTED, f"{before}:{_CLAMP}")[2] if _in(before, _CLAMP)
+        else found(engine, SUPPORTED, _CLAMPS)[2].forward_native)
     return native
 
 
 def trees() -> str:
     """The module of the Triton kernels of drafts' trees."""
     moved = "sglang.kernels.ops.speculative.spec_tree"
-    there = _has(moved) and hasattr(importlib.import_module(moved), "sgl_build_tree_kernel_triton")
+    there = _in(moved, "sgl_build_tree_kernel_triton")
     return moved if there else "sglang.srt.speculative.eagle_utils"
 
 
@@ -52,6 +53,10 @@ def gather() -> str:
 
 def _has(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
+
+
+def _in(module: str, name: str) -> bool:
+    return _has(module) and hasattr(importlib.import_module(module), name)
 
 
 def scheduler(arguments: Any, ports: Any, rank: int, replica: int | None) -> Any:
