@@ -38,6 +38,7 @@ Result<std::unique_ptr<ErrorStream>> ErrorStream::open() {
     for (int& end : pipe) shut(end);
     return Error{ErrorCode::fault, "no pipe: " + why};
   }
+  ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);  // ours alone: the child's writes wait
   return std::unique_ptr<ErrorStream>(new ErrorStream(pipe, stop));
 }
 
@@ -52,27 +53,33 @@ void ErrorStream::begin() {
   reader_ = std::thread([this] { pass_on(); });
 }
 
+std::string ErrorStream::last() {
+  const std::lock_guard<std::mutex> mine(turn_);
+  while (take()) {
+  }
+  if (!line_.empty()) last_ = std::exchange(line_, "");
+  return std::exchange(last_, "");
+}
+
 std::string ErrorStream::end() {
   shut(stop_[1]);
   if (reader_.joinable()) reader_.join();
-  return std::exchange(last_, "");
+  return last();
 }
 
 void ErrorStream::pass_on() {
   std::array<pollfd, 2> wait{pollfd{pipe_[0], POLLIN, 0}, pollfd{stop_[0], POLLIN, 0}};
-  while (true) {
-    if (::poll(wait.data(), wait.size(), -1) < 0) {
-      if (errno == EINTR) continue;
-      return;
+  while (wait[1].revents == 0) {
+    if (::poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) return;
+    const std::lock_guard<std::mutex> mine(turn_);
+    while (take()) {
     }
-    if (!take(wait[1].revents != 0)) break;
+    if ((wait[0].revents & POLLHUP) != 0) return;  // nobody writes any more
   }
-  if (!line_.empty()) last_ = std::exchange(line_, "");
 }
 
-// Whether there may be more. Where it was stopped, what is in the pipe by now.
-bool ErrorStream::take(bool stopped) {
-  if (stopped) ::fcntl(pipe_[0], F_SETFL, O_NONBLOCK);
+// Whether there may be more by now.
+bool ErrorStream::take() {
   std::array<char, 4096> room{};
   const ssize_t got = ::read(pipe_[0], room.data(), room.size());
   if (got < 0 && errno == EINTR) return true;

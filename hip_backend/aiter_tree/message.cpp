@@ -10,11 +10,12 @@
 #include "hip_backend/gfx_emulator/run/run_words.hpp"
 
 namespace mla::hip::aiter_tree {
-namespace {
 
 Error lost(const char* what) {
   return {ErrorCode::fault, say("the process of the AITER tree ended while it was ", what)};
 }
+
+namespace {
 
 MaybeError send_all(int socket, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {

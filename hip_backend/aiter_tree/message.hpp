@@ -40,6 +40,9 @@ struct Message {
   [[nodiscard]] Result<std::vector<T>> take_all(const std::string& name) const;
 };
 
+// What is said of a process that ended while it was "asked" or "answering".
+Error lost(const char* what);
+
 // Over a connected socket. read_message() waits for the whole of it.
 MaybeError send_message(int socket, const Message& message);
 Result<Message> read_message(int socket);

@@ -94,6 +94,13 @@ MaybeError TreeProcess::open() {
                    "MLA_TESTBED_PYTHON names another Python"));
 }
 
+// AITER's checks raise in some of its calls and abort in others; both refuse what was asked. An
+// abort that no check explains, as of a damaged heap, refuses nothing.
+TreeProcess::Ending TreeProcess::by_signal(int signal, const std::string& last_line) {
+  return {say("signal ", signal, ": ", strsignal(signal)),
+          signal == SIGABRT ? refusal_in(last_line) : ""};
+}
+
 TreeProcess::Ending TreeProcess::close() {
   if (socket_ < 0) return {};
   ::close(std::exchange(socket_, -1));  // which ends it
@@ -103,15 +110,10 @@ TreeProcess::Ending TreeProcess::close() {
   const std::string last = errors_->end();
   errors_.reset();
   if (!WIFSIGNALED(status)) return {say("exit code ", WEXITSTATUS(status)), ""};
-  const int signal = WTERMSIG(status);
-  return {say("signal ", signal, ": ", strsignal(signal)),
-          signal == SIGABRT ? refusal_in(last) : ""};
+  return by_signal(WTERMSIG(status), last);
 }
 
-// AITER's checks raise in some of its calls and abort in others; both refuse what was asked. An
-// abort that no check explains, as of a damaged heap, refuses nothing.
-Error TreeProcess::ended(const std::string& doing) {
-  const Ending ending = close();
+Error TreeProcess::ended(const std::string& doing, const Ending& ending) {
   if (ending.refusal.empty()) return fault(say(doing, " (", ending.how, ")"));
   return {ErrorCode::unsupported, say("AITER: ", ending.refusal, " (it ends its process)")};
 }
@@ -120,9 +122,13 @@ Result<Message> TreeProcess::ask(const Message& question) {
   const std::lock_guard<std::mutex> one(turn_);
   if (socket_ < 0)
     if (MaybeError bad = open()) return *bad;
+  (void)errors_->last();  // of what was asked before
   MaybeError failed = send_message(socket_, question);
   Result<Message> answer = failed ? Result<Message>(*failed) : read_message(socket_);
-  if (!answer) return ended(answer.error().message);
+  if (!answer) return ended(answer.error().message, close());
+  if (answer->head.contains("ended"))
+    return ended(lost("answering").message,
+                 by_signal(answer->head["ended"].get<int>(), errors_->last()));
   if (answer->head.contains("fault")) return fault(answer->head["fault"].get<std::string>());
   if (answer->head.contains("error"))
     return Error{ErrorCode::unsupported, "AITER: " + answer->head["error"].get<std::string>()};

@@ -3,8 +3,9 @@
 //
 // One for each architecture, kept until the last user is gone; the number of compute units is part
 // of each question. Several threads take turns. Fails: with what the import or an answer says. A
-// process that ended while it answered, as AITER's own checks end it, is started again for the next
-// question. What it writes to standard error is passed on.
+// copy of it answers; where AITER's own checks end that one, the next question goes to another
+// copy. Where the process itself has ended, it is started again. What it writes to standard error
+// is passed on.
 #pragma once
 
 #include <sys/types.h>
@@ -48,12 +49,13 @@ class TreeProcess {
     std::string how;      // "exit code 0", "signal 6: Aborted"
     std::string refusal;  // of a check of AITER's that ended it; else empty
   };
+  static Ending by_signal(int signal, const std::string& last_line);
   TreeProcess(TreeChoice choice, Arch arch);
   // Starts it and reads its first message.
   MaybeError open();
   // Ends it, if it has not ended, and says how.
   Ending close();
-  [[nodiscard]] Error ended(const std::string& doing);
+  static Error ended(const std::string& doing, const Ending& ending);
   TreeChoice choice_;
   Arch arch_;
   pid_t child_ = -1;

@@ -1,8 +1,7 @@
 """What a process of a tree says that it used."""
 
-import json
 import os
-import pathlib
+import signal
 import subprocess
 import sys
 
@@ -22,8 +21,9 @@ FILES = {
     "aiter/data.json": "{}",
 }
 PROGRAM = """
-import pathlib, sys, types
+import os, pathlib, sys
 import numpy as np
+from mla_testbed.aiter.own import cache
 from mla_testbed.aiter.tree import read
 tree = pathlib.Path(sys.argv[1])
 reading = read.watch(tree)
@@ -36,6 +36,11 @@ if "compile" in sys.argv:
     aiter.jitted.fn.hash = "compiled"
 reading.tell()
 other = dict(head, run={"arrival": "late"})
+if "abort" in sys.argv:
+    reading.begin(dict(head, heads=32), {"kv": np.zeros(3)})
+    aiter.shaped.later()
+    cache.tell_of_tree(["csrc/module.cu"])
+    os.abort()
 if "shape" in sys.argv:
     other["heads"] = 32
 if "batch" in sys.argv:
@@ -48,19 +53,30 @@ reading.tell()
 USED = {"aiter/__init__.py", "aiter/constants.py", "aiter/ran.py", "aiter/data.json"}
 
 
-@pytest.mark.parametrize(("word", "more"), [
-    ("", set()), ("shape", {"aiter/shaped.py"}), ("batch", {"aiter/shaped.py"}),
-    ("compile", {"aiter/jitted.py"})])
-def test_functions_count_when_they_run_for_the_first_call_of_a_shape_and_constants_always(
-        tmp_path, word, more):
+def used(tmp_path, word, end=0):
     for name, text in FILES.items():
         place = tmp_path / "tree" / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
     said = tmp_path / "said"
     said.mkdir()
-    subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path / "tree"), word], check=True,
-                   env={**os.environ, "MLA_TESTBED_READ": str(said),
-                        "PYTHONDONTWRITEBYTECODE": "1"})
-    (file,) = said.glob("*.json")
-    assert set(json.loads(pathlib.Path(file).read_text())) == USED | more
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / "tree"), word], check=False,
+        env={**os.environ, "MLA_TESTBED_READ": str(said), "PYTHONDONTWRITEBYTECODE": "1"})
+    assert done.returncode == end
+    (file,) = said.iterdir()
+    return set(file.read_text().splitlines())
+
+
+@pytest.mark.parametrize(("word", "more"), [
+    ("", set()), ("shape", {"aiter/shaped.py"}), ("batch", {"aiter/shaped.py"}),
+    ("compile", {"aiter/jitted.py"})])
+def test_functions_count_when_they_run_for_the_first_call_of_a_shape_and_constants_always(
+        tmp_path, word, more):
+    assert used(tmp_path, word) == USED | more
+
+
+def test_a_call_that_ends_its_process_has_used_what_ran_and_what_its_modules_were_made_from(
+        tmp_path):
+    read = used(tmp_path, "abort", end=-signal.SIGABRT)
+    assert read == USED | {"aiter/shaped.py", "csrc/module.cu"}

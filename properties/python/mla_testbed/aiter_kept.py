@@ -41,8 +41,8 @@ def reading() -> Iterator[Callable[[], set[str]]]:
     with tempfile.TemporaryDirectory(prefix="mla-testbed-read-") as folder:
         os.environ[VARIABLE] = folder
         try:
-            yield lambda: {name for file in pathlib.Path(folder).glob("*.json")
-                           for name in json.loads(file.read_text(encoding="utf-8"))}
+            yield lambda: {name for file in pathlib.Path(folder).iterdir()
+                           for name in file.read_text(encoding="utf-8").splitlines()}
         finally:
             if before is None:
                 del os.environ[VARIABLE]

@@ -132,6 +132,17 @@ def main():
         if how == "aborts-once" and not (place / "aborted").exists():
             (place / "aborted").touch()
             os.abort()
+        if how == "told-before":  # of an earlier question
+            if (place / "told").exists():
+                os.abort()
+            (place / "told").touch()
+            sys.stderr.buffer.write(SAID["checks"])
+            sys.stderr.buffer.flush()
+        if how.startswith("copy-"):  # the copy of a process that answers has ended
+            sys.stderr.buffer.write(SAID[how[5:]])
+            sys.stderr.buffer.flush()
+            write({"ended": 6})
+            continue
         if how in SAID:  # as AITER's checks do, or a damaged heap
             if how == "checks-late":  # a compiler that outlives it holds standard error
                 subprocess.Popen(["sleep", "200"], stdin=subprocess.DEVNULL,

@@ -96,7 +96,7 @@ TEST_CASE(
     "[aiter_tree]") {
   const auto begun = std::chrono::steady_clock::now();
   const std::string said = "AITER: asm_mla.cu:9 no kernel for nhead=17 (it ends its process)";
-  for (const char* how : {"checks", "checks-late"}) {
+  for (const char* how : {"checks", "checks-late", "copy-checks", "copy-flood"}) {
     const Tree tree(how);
     const auto process = tree.start();
     REQUIRE(process);
@@ -114,7 +114,7 @@ TEST_CASE(
 }
 
 TEST_CASE("aiter tree: an abort that no check of AITER's explains is a fault", "[aiter_tree]") {
-  for (const char* how : {"heap", "no-module", "silent"}) {
+  for (const char* how : {"heap", "no-module", "silent", "copy-heap", "copy-silent"}) {
     const Tree tree(how);
     const auto process = tree.start();
     REQUIRE(process);
@@ -123,6 +123,16 @@ TEST_CASE("aiter tree: an abort that no check of AITER's explains is a fault", "
     CHECK(error.code == ErrorCode::fault);
     CHECK(error.message.ends_with("while it was answering (signal 6: Aborted)"));
   }
+}
+
+TEST_CASE("aiter tree: what a check of AITER's said in an earlier question explains no abort",
+          "[aiter_tree]") {
+  const Tree tree("told-before");
+  const auto process = tree.start();
+  REQUIRE(process);
+  const auto planner = make_tree_planner(*process, {});
+  REQUIRE(planner->sizes({}));
+  CHECK(planner->sizes({}).error().code == ErrorCode::fault);
 }
 
 TEST_CASE("aiter tree: an answer with too few lists, or of another type, is an error",

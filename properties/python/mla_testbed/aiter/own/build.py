@@ -87,6 +87,7 @@ def _build(real: Callable[..., Any], recipe: cache.Recipe, place: pathlib.Path,
         try:
             real(recipe.module, *args, **kwargs)
         except (RuntimeError, OSError) as e:
+            cache.tell_of_tree(["csrc"])  # any file of it may be why; nothing says which were read
             raise BuildError(recipe.module, _first_error(e)) from e
         finally:
             del os.environ["MLA_TESTBED_DEPENDENCIES"]

@@ -18,13 +18,13 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ... import rocm
 
 _MOST_BYTES = 2 << 30
-#: What the modules of this process were made from, below the tree.
-_read_of_tree: set[str] = set()
+#: Told what the modules of this process were made from, by names below the tree.
+LISTENERS: list[Callable[[str], None]] = []
 
 
 def directory() -> pathlib.Path:
@@ -81,7 +81,7 @@ def find(recipe: Recipe) -> pathlib.Path | None:
         names = sorted(read, key=lambda name: not name.startswith("TREE/"))
         if made.is_file() and all(_sum(_path(recipe, name)) == read[name] for name in names):
             os.utime(told)
-            _remember(read)
+            _tell(read)
             return made
     return None
 
@@ -98,7 +98,7 @@ def alone(recipe: Recipe) -> Iterator[None]:
 def keep(recipe: Recipe, module: pathlib.Path, read: Iterable[pathlib.Path]) -> pathlib.Path:
     """Takes a built module in; read: the files that its build read."""
     sums = {_name(recipe, path): _sum(path) for path in sorted(set(read))}
-    _remember(sums)
+    _tell(sums)
     text = json.dumps(sums, indent=0)
     place = recipe.place() / hashlib.sha256(text.encode()).hexdigest()[:24]
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -111,13 +111,15 @@ def keep(recipe: Recipe, module: pathlib.Path, read: Iterable[pathlib.Path]) -> 
     return place / module.name
 
 
-def read_of_tree() -> set[str]:
-    """The files of the tree that the modules of this process were made from."""
-    return set(_read_of_tree)
+def tell_of_tree(names: Iterable[str]) -> None:
+    """These files and folders below the tree count for what is answered now."""
+    for name in names:
+        for listener in LISTENERS:
+            listener(name)
 
 
-def _remember(names: Iterable[str]) -> None:
-    _read_of_tree.update(name[5:] for name in names if name.startswith("TREE/"))
+def _tell(read: Iterable[str]) -> None:
+    tell_of_tree(name[5:] for name in read if name.startswith("TREE/"))
 
 
 def read_by(dependencies: pathlib.Path) -> list[pathlib.Path]:

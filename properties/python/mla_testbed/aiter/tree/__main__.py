@@ -3,13 +3,15 @@
     python -m mla_testbed.aiter.tree --aiter DIR --arch gfx942
 
 Asked over standard input and output (wire.py). The first message out is {"version", "sum",
-"not_run"} or {"error"}. What AITER prints goes to standard error. AITER's modules are its own.
+"not_run"} or {"error"}; an answer is {"ended": signal} where AITER ended the process. What AITER
+prints goes to standard error. AITER's modules are its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import os
 import pathlib
 import signal
@@ -38,22 +40,22 @@ def main() -> int:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     told = sum_of(pathlib.Path(options.aiter), options.arch)
-    reading = read.watch(pathlib.Path(options.aiter))
     try:
-        version, calls = _enter(options.aiter, options.arch)
+        version, calls, reading = _enter(options.aiter, options.arch)
     except Exception as e:  # noqa: BLE001 whatever the import of a tree raises is the answer
         wire.write(out, Message({"error": _sentence(e)}))
         return 3
     wire.write(out, Message({"version": version, "sum": told,
                              "not_run": not_run(pathlib.Path(options.aiter))}))
-    _serve(out, calls, reading)
-    return 0
+    return _serve_by_copies(out, calls, reading)
 
 
-def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer]]:
+def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer], read.Reading | None]:
     from ... import world  # noqa: PLC0415 needs torch, and says so
     from .. import Stage  # noqa: PLC0415
 
+    importlib.import_module("torch._dynamo")  # AITER imports it; watched, it takes twice as long
+    reading = read.watch(pathlib.Path(tree))
     os.environ.setdefault("AITER_LOG_LEVEL", "WARNING")
     os.environ.pop("AITER_HSA", None)  # the tree has code objects of its own
     # AITER's own code objects run, and what nobody wrote is seen.
@@ -65,6 +67,8 @@ def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer]]:
         raise LibraryError(f"'aiter' was imported from '{session.aiter_tree()}', not from '{tree}'")
     from . import decode, planner, prefill, support  # noqa: PLC0415
 
+    if reading is not None:
+        reading.tell()
     return str(getattr(aiter, "__version__", "")), {
         "sizes": lambda asked: planner.sizes(arch, asked.head),
         "plan": lambda asked: planner.plan(arch, asked.head, asked.arrays),
@@ -73,7 +77,7 @@ def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer]]:
         "prefill_plan": lambda asked: prefill.plan(asked.head, asked.arrays),
         "prefill": lambda asked: prefill.prefill(arch, asked.head, asked.arrays),
         "support": lambda asked: support.support(arch, asked.head),
-    }
+    }, reading
 
 
 def sum_of(tree: pathlib.Path, arch: str) -> str:
@@ -96,6 +100,21 @@ def not_run(tree: pathlib.Path) -> list[str]:
     changed = sources.compare(tree, ["module_cache"]).changed
     return [f"csrc/{root}" for root in sources.ROOTS["module_cache"]
             if f"csrc/{root}" in changed and (tree / "csrc" / root).is_file()]
+
+
+def _serve_by_copies(out: IO[bytes], calls: dict[str, Answer],
+                     reading: read.Reading | None) -> int:
+    """Lets a copy of this process serve, and another one when a signal has ended it: an abort by a
+    check of AITER's is an answer, and an import takes seconds."""
+    while True:
+        child = os.fork()
+        if child == 0:
+            _serve(out, calls, reading)
+            return 0
+        _, status = os.waitpid(child, 0)
+        if not os.WIFSIGNALED(status):
+            return os.WEXITSTATUS(status)
+        wire.write(out, Message({"ended": os.WTERMSIG(status)}))
 
 
 def _serve(out: IO[bytes], calls: dict[str, Answer], reading: read.Reading | None) -> None:

@@ -1,21 +1,22 @@
 """Which files of a tree a process of it has used: Python of which a function ran, data that Python
-opened, and what its modules were made from. MLA_TESTBED_READ names a folder for the answer. Code
-objects are opened by AITER's C++ and are not among them.
+opened, and what its modules were made from. MLA_TESTBED_READ names a folder for the answer: a file
+for a process and its copies, a line for each name. A name is written as soon as it is known, since
+a check of AITER's may end the process before its call has ended. Code objects are opened by AITER's
+C++ and are not among them.
 
 `import aiter` imports hundreds of files. One that has functions counts when one of them runs; one
-that has none is constants, and counts when it is imported. A Triton function counts when it was
-compiled.
+that has none is constants, and counts when the import or the call that imported it has ended. A
+Triton function counts when it was compiled.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import pathlib
 import sys
 from collections.abc import Mapping
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 from ...module_use import counts
@@ -30,11 +31,11 @@ class Reading:
     """Watches from now on; an audit hook cannot be removed, so one for a process."""
 
     def __init__(self, tree: pathlib.Path, folder: pathlib.Path) -> None:
-        self._tree, self._file = str(tree.resolve()) + os.sep, folder / f"{os.getpid()}.json"
-        self._opened: set[str] = set()
-        self._ran: set[CodeType] = set()
-        self._told = -1
+        self._tree = str(tree.resolve()) + os.sep
+        self._file = os.open(folder / str(os.getpid()), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._seen: set[str] = set()
         self._shapes: set[str] = set()
+        cache.LISTENERS.append(lambda name: self._add(self._tree + name))
         sys.addaudithook(self._open)
         sys.setprofile(self._call)
 
@@ -50,28 +51,28 @@ class Reading:
     def _open(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str) and isinstance(arguments[1], str) \
                 and "r" in arguments[1] and not arguments[0].endswith((".py", ".pyc")):
-            self._opened.add(arguments[0])
+            self._add(arguments[0])
 
     def _call(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call":
-            self._ran.add(frame.f_code)
+        # The bodies of modules and of classes are no functions.
+        if event == "call" and (code := frame.f_code).co_flags & inspect.CO_OPTIMIZED:
+            self._add(code.co_filename)
+
+    def _add(self, name: str) -> None:
+        if name in self._seen:
+            return
+        self._seen.add(name)
+        real = os.path.realpath(name)
+        if real.startswith(self._tree):
+            os.write(self._file, f"{real[len(self._tree):]}\n".encode())
 
     def tell(self) -> None:
-        """Writes what was used so far, unless that is told already; a call has ended."""
+        """An import or a call has ended."""
         sys.setprofile(None)
-        names = set(self._opened)
-        # The bodies of modules and of classes are no functions.
-        names |= {code.co_filename for code in tuple(self._ran)
-                  if code.co_flags & inspect.CO_OPTIMIZED}
-        names |= {file for module in tuple(sys.modules.values())
-                  if (file := getattr(module, "__file__", None)) and file.startswith(self._tree)
-                  and counts(module)}
-        below = {os.path.realpath(name) for name in names}
-        found = {name[len(self._tree):] for name in below if name.startswith(self._tree)}
-        found |= cache.read_of_tree()
-        if len(found) != self._told:
-            self._told = len(found)
-            self._file.write_text(json.dumps(sorted(found)), encoding="utf-8")
+        for module in tuple(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if file and file.startswith(self._tree) and file not in self._seen and counts(module):
+                self._add(file)
 
 
 def watch(tree: pathlib.Path) -> Reading | None:
