@@ -182,12 +182,15 @@ def same_for(setting: Setting, here: trees.Installed) -> list[str] | None:
 
 
 def _state_of_aiter(setting: Setting) -> str | None:
-    """The commit of AITER's tree, and what differs from it; "" where its version is enough."""
+    """The commit of AITER's tree, and what differs from it; "" where its version is enough. None:
+    it is no clone, or has files of which git knows only the name."""
     tree = os.environ.get("AITER_SRC")
     if setting.without_aiter or not tree:
         return ""
     asked = [subprocess.run(["git", "-C", tree, *words], capture_output=True, check=False)
              for words in (("rev-parse", "HEAD"), ("diff", "HEAD"), ("status", "--porcelain"))]
     if any(one.returncode for one in asked):
+        return None
+    if any(line.startswith(b"??") for line in asked[-1].stdout.splitlines()):
         return None
     return hashlib.sha256(b"\0".join(one.stdout for one in asked)).hexdigest()
