@@ -140,21 +140,45 @@ def test_one_commit_beside_itself_is_no_comparison(capsys, clone):
 
 def test_a_base_that_is_no_ancestor_of_the_head_is_told(git, clone):
     one, two, side = (aiter_history.commit_of(clone, name) for name in ("one", "two", "side"))
-    assert aiter_history.apart(clone, one, two) == ""
-    assert aiter_history.apart(clone, two, one) == (
-        "the head is older than the base: what was added since counts as taken back")
+    def notes(base, head):
+        return aiter_history.notes_on(clone, base, head, aiter_history.SOURCES)
+
+    assert notes(one, two) == []
+    assert notes(two, one) == [
+        "the head is older than the base: what was added since counts as taken back"]
     for pair in ((two, side), (side, two)):
-        assert aiter_history.apart(clone, *pair) == (
+        assert notes(*pair) == [
             f"the base is no ancestor of the head: what it alone has since {one.id[:10]} counts as "
-            f"taken back; --base {one.id[:10]} asks for the head's own changes")
+            f"taken back; --base {one.id[:10]} asks for the head's own changes"]
     git("checkout", "-q", "--orphan", "alone")
     git("commit", "-q", "-m", "alone")
     alone = aiter_history.commit_of(clone, "alone")
-    note = aiter_history.apart(clone, one, alone)
+    (note,) = notes(one, alone)
     assert note == "the clone has no common ancestor of base and head"
     found = aiter_compare.compare(clone, one, alone, {})
     for told in (found.text(), found.markdown()):
         assert f"NOTE: {note}" in told
+
+
+def test_changes_that_are_in_no_commit_are_told_where_the_head_is_what_lies_in_the_clone(
+        git, clone):
+    one, two = (aiter_history.commit_of(clone, name) for name in ("one", "two"))
+    git("checkout", "-q", "two")
+
+    def notes(base, head):
+        return aiter_history.notes_on(clone, base, head, ["aiter"])
+
+    (clone / "aiter/mla.py").write_text("edited")
+    told = ["changes in no commit are not judged: aiter/mla.py"]
+    assert notes(one, two) == told
+    git("add", "aiter/mla.py")
+    assert notes(one, two) == told
+    assert len(notes(two, one)) == 1  # of the order alone
+    assert aiter_history.notes_on(clone, one, two, ["hsa"]) == []
+    git("reset", "-q", "--hard")
+    assert notes(one, two) == []
+    git("clone", "-q", "--bare", ".", "bare")
+    assert aiter_history.notes_on(clone / "bare", one, two, ["aiter"]) == []
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_anything_is_judged(
@@ -189,7 +213,7 @@ cd {tmp_path}
 case "$1 $*" in
   plan*--aiter*) cat plan.json;;
   plan*) exec {real} "$@";;
-  *) echo $$ >> asked; echo '["aiter/mla.py"]' > "${{MLA_TESTBED_READ-.}}/1.json"; . ./replay;;
+  *) echo $$ >> asked; echo aiter/mla.py > "${{MLA_TESTBED_READ-.}}/1"; . ./replay;;
 esac
 """)
     file.chmod(0o755)

@@ -214,8 +214,8 @@ def clone(tmp_path, monkeypatch):
     return place
 
 
-def tell(names):
-    (pathlib.Path(os.environ["MLA_TESTBED_READ"]) / "1.json").write_text(names)
+def tell(*names):
+    (pathlib.Path(os.environ["MLA_TESTBED_READ"]) / "1").write_text("\n".join(names))
 
 
 def test_only_what_was_used_is_judged_again_and_what_was_not_is_named(clone, monkeypatch):
@@ -223,7 +223,7 @@ def test_only_what_was_used_is_judged_again_and_what_was_not_is_named(clone, mon
 
     def judge(tree, arch, cases):
         asked.append(((tree / "aiter/mla.py").read_text(), arch))
-        tell('["aiter/mla.py", "made/by/the/build.cpp"]')
+        tell("aiter/mla.py", "made/by/the/build.cpp")
         return {case: FAILS if asked[-1][0] == "3" else HOLDS for case in cases}
 
     monkeypatch.setattr(aiter_compare, "judge_tree", judge)
@@ -247,7 +247,7 @@ def test_only_what_was_used_is_judged_again_and_what_was_not_is_named(clone, mon
 def test_a_case_that_the_head_refuses_is_lost_if_the_base_takes_it(
         clone, monkeypatch, over_base, over_head, lost, judged):
     def judge(tree, _, cases):
-        tell('["aiter/mla.py"]')
+        tell("aiter/mla.py")
         over = over_head if (tree / "aiter/mla.py").read_text() == "3" else over_base
         return dict.fromkeys(cases, over)
 
@@ -278,7 +278,7 @@ def test_an_answer_holds_for_this_judge_and_what_was_used(clone, monkeypatch):
     made = []
 
     def make():
-        tell('["aiter/mla.py"]')
+        tell("aiter/mla.py")
         made.append(len(made))
         return str(made[-1])
 

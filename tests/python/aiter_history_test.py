@@ -1,6 +1,5 @@
 """AITER's history: commits of a range, what is taken out of git, changes, halving."""
 
-import json
 import os
 import pathlib
 import subprocess
@@ -179,7 +178,7 @@ def questions(clone, tmp_path, monkeypatch):
 
     def case(tree, arch, line, timeout):  # noqa: ARG001 its parameters
         folder = pathlib.Path(os.environ["MLA_TESTBED_READ"])
-        (folder / "1.json").write_text(json.dumps(["aiter/mla.py"]))
+        (folder / "1").write_text("aiter/mla.py\n")
         return aiter_history.Verdict(verdicts.pop(0), "")
 
     monkeypatch.setattr(aiter_questions.runner, "run", run)

@@ -19,7 +19,7 @@ from .aiter_cases import (
 )
 from .aiter_changes import differences, refused
 from .aiter_comparison import Change, Comparison, Refused
-from .aiter_history import SOURCES, Commit, apart, git, take_out
+from .aiter_history import SOURCES, Commit, git, notes_on, take_out
 from .aiter_kept import Kept
 from .errors import MlaError
 
@@ -73,7 +73,7 @@ def compare(clone: pathlib.Path, base: Commit, head: Commit, cases: dict[str, Se
                 if why := refused(after[case]):
                     not_taken.append(Refused(arch, case, why, lost=not refused(before[case])))
     return Comparison(base, head, files, [name for name in files if not _used(name, sides.read)],
-                      count, changes, not_taken, apart(clone, base, head))
+                      count, changes, not_taken, notes_on(clone, base, head, SOURCES))
 
 
 def _used(name: str, read: set[str]) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 from .aiter_changes import Kind
-from .aiter_history import Commit
+from .aiter_history import Commit, some
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Refused:
 class Comparison:
     """files: of the MLA that differ. unread: those of them that no case read, on either side.
     cases: how many were asked on each side. refused: those of them that the head does not take.
-    note: what to know of the two; ""."""
+    notes: what to know of the two."""
 
     base: Commit
     head: Commit
@@ -47,7 +46,7 @@ class Comparison:
     cases: int
     changes: list[Change]
     refused: list[Refused]
-    note: str
+    notes: list[str]
 
     @property
     def worse(self) -> bool:
@@ -92,7 +91,7 @@ class Comparison:
         files = f"{len(self.files)} files of the MLA differ"
         lines = [f"base {self.base.id[:10]} {self.base.date} {self.base.title}",
                  f"head {self.head.id[:10]} {self.head.date} {self.head.title}",
-                 *([f"NOTE: {self.note}"] if self.note else []),
+                 *(f"NOTE: {note}" for note in self.notes),
                  f"{files}: {some(self.files)}" if self.files else files]
         for change in self.changes:
             lines += [f"{change.kind.value} {change.arch} {change.case}", f"  {change.what}",
@@ -105,7 +104,7 @@ class Comparison:
         lines = [self.about(), "",
                  f"{len(self.files)} files differ; {self.cases} cases on each side, "
                  f"{self._counted()}.", ""]
-        for line in [*([f"NOTE: {self.note}"] if self.note else []), *self.not_judged()]:
+        for line in [*(f"NOTE: {note}" for note in self.notes), *self.not_judged()]:
             lines += [f"**{line}**", ""]
         if not self.changes:
             return "\n".join([*lines, "No verdict and no plan changed.", ""])
@@ -118,9 +117,3 @@ class Comparison:
         again = [f"    {line.strip()}" for change in self.changes if change.kind.worse
                  for line in self.below(change)]
         return "\n".join([*lines, "", *again, *([""] if again else [])])
-
-
-def some(names: Sequence[str]) -> str:
-    """The first ones, and how many more."""
-    shown = ", ".join(names[:4])
-    return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")

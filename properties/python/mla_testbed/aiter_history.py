@@ -103,8 +103,29 @@ def commit_of(clone: pathlib.Path, name: str) -> Commit:
     return _commit(git(clone, "log", "-1", _FORMAT, found, "--").strip())
 
 
-def apart(clone: pathlib.Path, base: Commit, head: Commit) -> str:
-    """What to know of a base that is no ancestor of the head; "": it is one."""
+def notes_on(clone: pathlib.Path, base: Commit, head: Commit, paths: Sequence[str]) -> list[str]:
+    """What to know of the two before they are compared by these paths: a base that is no ancestor
+    of the head, and changes of the clone that are in no commit."""
+    return [note for note in (_apart(clone, base, head), _uncommitted(clone, head, paths)) if note]
+
+
+def _uncommitted(clone: pathlib.Path, head: Commit, paths: Sequence[str]) -> str:
+    try:
+        if git(clone, "rev-parse", "HEAD").strip() != head.id:
+            return ""
+        changed = git(clone, "diff", "--name-only", "HEAD", "--", *paths).splitlines()
+    except HistoryError:  # a clone without files
+        return ""
+    return f"changes in no commit are not judged: {some(changed)}" if changed else ""
+
+
+def some(names: Sequence[str]) -> str:
+    """The first ones, and how many more."""
+    shown = ", ".join(names[:4])
+    return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def _apart(clone: pathlib.Path, base: Commit, head: Commit) -> str:
     try:
         common = commit_of(clone, git(clone, "merge-base", base.id, head.id).strip())
     except HistoryError:

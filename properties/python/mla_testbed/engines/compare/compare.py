@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from ..._cases import minimise
 from ...aiter_changes import Difference
 from ...aiter_comparison import Change, Refused
-from ...aiter_history import Commit, apart, git
+from ...aiter_history import Commit, git, notes_on
 from ...aiter_kept import Kept
 from ...errors import UsageError
 from ..client import Setting
@@ -60,7 +60,8 @@ class Compared:
         ports = head.ported.lines() if head.ported else []
         return EngineComparison(
             base.commit, head.commit, files, left.files, len(asked), changes, refused,
-            apart(self._clone, base.commit, head.commit),
+            notes_on(self._clone, base.commit, head.commit,
+                     trees.layout_of(self._setting.engine).paths),
             f"{self._setting.engine} {said.version}".strip(), said.aiter or "not asked", left.lines,
             options, ports, len(self._differ) - len(files))
 

@@ -7,7 +7,8 @@ import dataclasses
 import json
 from typing import Any
 
-from ...aiter_comparison import Change, Comparison, some
+from ...aiter_comparison import Change, Comparison
+from ...aiter_history import some
 from ..report import repro
 
 
