@@ -49,7 +49,7 @@ class Tree:
         wire.write(self._process.stdin, message)
         answer = self._read()
         if "ended" in answer.head:
-            raise DeviceError(f"the process of an AITER tree ended by signal {answer.head['ended']}")
+            raise DeviceError(f"an AITER tree ended by signal {answer.head['ended']}")
         if "fault" in answer.head:
             raise FaultError(answer.head["fault"], report=answer.head["fault"])
         if "error" in answer.head:
