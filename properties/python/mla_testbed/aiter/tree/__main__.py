@@ -10,6 +10,7 @@ prints goes to standard error. AITER's modules are its own.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib
 import os
@@ -17,7 +18,7 @@ import pathlib
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from ...errors import FaultError, LibraryError, MlaError
@@ -47,7 +48,7 @@ def main() -> int:
         return 3
     wire.write(out, Message({"version": version, "sum": told,
                              "not_run": not_run(pathlib.Path(options.aiter))}))
-    return _serve_by_copies(out, calls, reading)
+    return serve_by_copies(out, calls, reading)
 
 
 def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer], read.Reading | None]:
@@ -61,7 +62,8 @@ def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer], read.Reading |
     # AITER's own code objects run, and what nobody wrote is seen.
     machine = world.machine(arch, None, backend="aiter", poison=True)
     Stage(machine, tree=tree, modules="own")
-    import aiter  # noqa: PLC0415 from the tree
+    with one_thread():
+        import aiter  # noqa: PLC0415 from the tree
 
     if session.aiter_tree() != pathlib.Path(tree).resolve():
         raise LibraryError(f"'aiter' was imported from '{session.aiter_tree()}', not from '{tree}'")
@@ -78,6 +80,19 @@ def _enter(tree: str, arch: str) -> tuple[str, dict[str, Answer], read.Reading |
         "prefill": lambda asked: prefill.prefill(arch, asked.head, asked.arrays),
         "support": lambda asked: support.support(arch, asked.head),
     }, reading
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """torch starts no threads inside. The copies of a process do not have its threads, and OpenMP
+    would wait for them for ever."""
+    torch = importlib.import_module("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def sum_of(tree: pathlib.Path, arch: str) -> str:
@@ -102,7 +117,7 @@ def not_run(tree: pathlib.Path) -> list[str]:
             if f"csrc/{root}" in changed and (tree / "csrc" / root).is_file()]
 
 
-def _serve_by_copies(out: IO[bytes], calls: dict[str, Answer],
+def serve_by_copies(out: IO[bytes], calls: dict[str, Answer],
                      reading: read.Reading | None) -> int:
     """Lets a copy of this process serve, and another one when a signal has ended it: an abort by a
     check of AITER's is an answer, and an import takes seconds."""
