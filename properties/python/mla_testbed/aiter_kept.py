@@ -42,7 +42,7 @@ def reading() -> Iterator[Callable[[], set[str]]]:
         os.environ[VARIABLE] = folder
         try:
             yield lambda: {name for file in pathlib.Path(folder).iterdir()
-                           for name in file.read_text(encoding="utf-8").splitlines()}
+                           for name in os.fsdecode(file.read_bytes()).split("\n") if name}
         finally:
             if before is None:
                 del os.environ[VARIABLE]

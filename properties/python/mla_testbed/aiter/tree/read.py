@@ -64,7 +64,7 @@ class Reading:
         self._seen.add(name)
         real = os.path.realpath(name)
         if real.startswith(self._tree):
-            os.write(self._file, f"{real[len(self._tree):]}\n".encode())
+            os.write(self._file, os.fsencode(f"{real[len(self._tree):]}\n"))
 
     def tell(self) -> None:
         """An import or a call has ended."""
