@@ -42,8 +42,10 @@ def clone(tmp_path, monkeypatch):
     return Clone(tmp_path)
 
 
-def test_an_edit_and_a_commit_of_aiter_are_other_answers_and_an_edit_taken_back_is_none(clone):
+def test_each_edit_and_commit_of_aiter_is_another_answer_and_an_edit_taken_back_is_none(clone):
     first = same_for(ASKED, HERE)
+    clone.write("3")
+    otherwise = same_for(ASKED, HERE)
     clone.write("2")
     edited = same_for(ASKED, HERE)
     clone.write("1")
@@ -51,7 +53,7 @@ def test_an_edit_and_a_commit_of_aiter_are_other_answers_and_an_edit_taken_back_
     clone.write("2")
     clone.commit()
     committed = same_for(ASKED, HERE)
-    assert len({repr(one) for one in (first, edited, committed)}) == 3
+    assert len({repr(one) for one in (first, otherwise, edited, committed)}) == 4
     assert first is not None
 
 
